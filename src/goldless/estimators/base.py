@@ -1,0 +1,296 @@
+"""What all estimators share: reading votes, saying what is odd about them, and turning log-odds into labels."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from goldless.estimators.persistence import save_estimator
+from goldless.maths.em import EMResult
+from goldless.maths.latent_model import LatentModel, embed, probability
+from goldless.metrics import balanced_accuracy
+from goldless.votes.counts import PairCounts
+from goldless.votes.encoding import Votes, encode_votes, voter_name
+from goldless.votes.patterns import PatternTable
+from goldless.votes.warnings import VotesWarning
+
+_TIE = 1e-9  # log-odds closer to zero than this are a tie
+
+
+@dataclass(frozen=True)
+class FitVotes:
+    """The votes of a fit, reduced to what carries information.
+
+    Attributes
+    ----------
+    table : PatternTable
+        Patterns of the voters that are fitted.
+    core_voter : ndarray of shape (n_voters,)
+        Column of ``table`` that speaks for each voter, or -1 for a voter that says nothing.
+    positive_share : ndarray of shape (n_voters,)
+        Share of positive votes of each voter (1/2 if it has none).
+    all_counts : PairCounts
+        Pair counts of all voters.
+    """
+
+    table: PatternTable
+    core_voter: NDArray[np.int64]
+    positive_share: NDArray[np.float64]
+    all_counts: PairCounts
+
+    @property
+    def voters(self) -> NDArray[np.int64]:
+        """Column of X behind each column of the table."""
+        core, first = np.unique(self.core_voter, return_index=True)
+        return first[core >= 0]
+
+    def embed(self, core: LatentModel) -> LatentModel:
+        """Return the model of all voters."""
+        return embed(core, self.core_voter, self.positive_share)
+
+    def spread(self, per_core_voter: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a value for each voter from values of the fitted ones; 0 for a voter that says nothing."""
+        return np.where(self.core_voter >= 0, per_core_voter[self.core_voter], 0.0)
+
+
+class VoteEstimator(BaseEstimator, ABC):
+    """Base of all estimators. Think twice before adding anything to it."""
+
+    _min_voters = 3
+    _merges_copies = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.target_tags.required = False
+        return tags
+
+    # -- reading votes --------------------------------------------------------------------------------------
+
+    def _read(self, X: Any, *, reset: bool) -> Votes:
+        """Encode votes; at fit learn the classes and the names, later check against them."""
+        classes = None if reset else self.classes_
+        votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
+        if votes.n_items == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape={votes.codes.shape}): there are no items.")
+        validate_data(self, X if votes.voters is not None else votes.codes, reset=reset, skip_check_array=True)
+        if reset:
+            self.classes_ = votes.classes
+        return votes
+
+    def _read_for_fit(self, X: Any, sample_weight: ArrayLike | None) -> FitVotes:
+        """Encode, check, collapse and count."""
+        votes = self._read(X, reset=True)
+        if votes.n_voters < self._min_voters:
+            raise ValueError(
+                f"{type(self).__name__} needs {self._min_voters} voters, got {votes.n_voters} (n_features = "
+                f"{votes.n_voters}): with fewer, accuracies cannot be told from agreement. Use MajorityVote."
+            )
+        table = PatternTable.of(votes.codes, _as_counts(sample_weight, votes.n_items))
+        if table.n_items == 0:
+            raise ValueError("All sample weights are zero: there are no items.")
+        counts = table.pair_counts
+        cast, positive = counts.votes_cast, counts.positive_votes
+        self._tie_code_ = int(2 * positive.sum() > cast.sum())
+        informative = (positive > 0) & (positive < cast)
+        copy_of = counts.first_copies()
+        _warn_about(votes, table, informative, copy_of, self._merges_copies)
+        fitted = informative & (copy_of == np.arange(votes.n_voters)) if self._merges_copies else informative
+        if fitted.sum() < self._min_voters:
+            raise ValueError(
+                f"{type(self).__name__} needs {self._min_voters} different voters, but only {int(fitted.sum())} of "
+                f"{votes.n_voters} use both classes and are not exact copies of another. Use MajorityVote."
+            )
+        number = np.cumsum(fitted) - 1
+        core_voter = np.where(informative, number[copy_of] if self._merges_copies else number, -1)
+        share = np.where(cast > 0, positive / np.maximum(cast, 1), 0.5)
+        if not fitted.all():
+            table = _of_voters(table, np.flatnonzero(fitted))
+        return FitVotes(table, core_voter, share, counts)
+
+    # -- answers --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Learn from votes."""
+
+    @abstractmethod
+    def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Return the log-odds of the positive class for rows of codes."""
+
+    def _on_patterns(self, X: Any, of_codes: Any) -> NDArray[np.float64]:
+        """Apply a function to the distinct rows only."""
+        check_is_fitted(self)
+        table = PatternTable.of(self._read(X, reset=False).codes)
+        return of_codes(table.codes)[table.inverse]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the log-odds that decide: positive values mean the second class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_voters)
+            Votes in the classes known from fit; items need not be those of the fit.
+        """
+        return self._on_patterns(X, self._log_odds)
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the label of every item, in the user's own classes.
+
+        A tie (log-odds of zero, as for an item nobody voted on) goes to the class with more votes at fit.
+        """
+        log_odds = self.decision_function(X)
+        codes = np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(int))
+        return self.classes_[codes]
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray:
+        """Fit, then label the same items."""
+        return self.fit(X, y, sample_weight=sample_weight).predict(X)
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Return the balanced accuracy of the labels against known ones."""
+        return balanced_accuracy(y, self.predict(X))
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to a JSON file; see :func:`goldless.load`."""
+        check_is_fitted(self)
+        save_estimator(self, path)
+
+
+class LatentEstimator(VoteEstimator):
+    """An estimator whose answer is a fitted :class:`~goldless.LatentModel` in ``latent_model_``."""
+
+    def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        prior = self.latent_model_.log_prior_odds if _checked_decision(self.decision) == "map" else 0.0
+        return self.latent_model_.log_likelihood_ratio(codes) + prior
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
+
+        The class balance enters here whatever the ``decision``, so with ``decision="ml"`` the most probable class
+        need not be the predicted one.
+        """
+        check_is_fitted(self)
+        model = self.latent_model_
+        positive = self._on_patterns(
+            X, lambda codes: probability(model.log_likelihood_ratio(codes) + model.log_prior_odds)
+        )
+        return np.stack([1 - positive, positive], axis=1)
+
+    def _store_em(self, result: EMResult) -> None:
+        """Keep how EM ended, and warn if it was stopped."""
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.log_likelihood_ = result.log_likelihood
+        if not result.converged:
+            warnings.warn(
+                f"EM stopped after {result.n_iter} iterations while still gaining {result.gap:.2g} in "
+                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def sensitivity_(self) -> NDArray[np.float64]:
+        """Estimated Pr(vote positive | Y positive) of each voter."""
+        return self.latent_model_.sensitivity
+
+    @property
+    def specificity_(self) -> NDArray[np.float64]:
+        """Estimated Pr(vote negative | Y negative) of each voter."""
+        return self.latent_model_.specificity
+
+    @property
+    def balanced_accuracy_(self) -> NDArray[np.float64]:
+        """Mean of sensitivity and specificity of each voter."""
+        return self.latent_model_.balanced_accuracy
+
+    @property
+    def class_balance_(self) -> float:
+        """Estimated Pr(Y positive)."""
+        return self.latent_model_.class_balance
+
+    @property
+    def imbalance_(self) -> float:
+        """Estimated class imbalance b = Pr(Y positive) - Pr(Y negative)."""
+        return self.latent_model_.imbalance
+
+
+def _checked_decision(decision: str) -> str:
+    if decision not in ("ml", "map"):
+        raise ValueError(f"decision must be 'ml' or 'map', got {decision!r}")
+    return decision
+
+
+def _of_voters(table: PatternTable, voters: NDArray[np.integer]) -> PatternTable:
+    """Restrict a table to some voters, keeping the rows of the items."""
+    part = table.voters(voters)
+    return PatternTable(part.packed, part.counts, part.n_voters, part.complete, part.inverse[table.inverse])
+
+
+def _as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int64] | None:
+    """Check that weights count items."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim != 1 or len(weights) != n_items:
+        raise ValueError(f"sample_weight must be one count for each of {n_items} rows, got shape {weights.shape}.")
+    if not np.issubdtype(weights.dtype, np.number) or not np.isfinite(weights).all():
+        raise ValueError("sample_weight must be finite numbers.")
+    counts = weights.astype(np.int64)
+    bad = np.flatnonzero((counts != weights) | (counts < 0))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight counts how many items a row stands for, so it must be a whole number, not "
+            f"{weights[bad[0]]} (row {bad[0]})."
+        )
+    return counts
+
+
+def _warn_about(
+    votes: Votes, table: PatternTable, informative: NDArray, copy_of: NDArray, merges_copies: bool
+) -> None:
+    """Say what is odd about the votes, each in one sentence with what was done about it."""
+    cast = table.pair_counts.votes_cast
+
+    def named(voters: NDArray[np.integer]) -> str:
+        shown = ", ".join(voter_name(votes.voters, voter) for voter in voters[:5])
+        return shown + (f" and {len(voters) - 5} more" if len(voters) > 5 else "")
+
+    def warn(message: str) -> None:
+        warnings.warn(message, VotesWarning, stacklevel=5)
+
+    silent = np.flatnonzero(cast == 0)
+    if len(silent):
+        warn(f"No votes at all from {named(silent)}: kept with accuracy 0.5, without influence.")
+    constant = np.flatnonzero(~informative & (cast > 0))
+    if len(constant):
+        warn(f"Always the same vote from {named(constant)}: kept with accuracy 0.5, without influence.")
+    copies = np.flatnonzero(copy_of != np.arange(votes.n_voters))
+    if len(copies):
+        pairs = ", ".join(
+            f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies[:5]
+        )
+        more = f" and {len(copies) - 5} more" if len(copies) > 5 else ""
+        effect = "a voter and its copies count as one" if merges_copies else "each still counts as a voter of its own"
+        warn(f"Exact copies among the voters: {pairs}{more}; {effect}.")
+    empty = np.flatnonzero((table.codes < 0).all(axis=1)) if not table.complete else np.array([], dtype=int)
+    if len(empty):
+        row = int(np.flatnonzero(np.isin(table.inverse, empty))[0])
+        n_empty = int(table.counts[empty].sum())
+        warn(f"{n_empty} item(s) without any vote, the first in row {row}: they get the label of a tie.")
+    if votes.n_voters >= 20 and votes.n_voters > 2 * votes.n_items:
+        warn(
+            f"{votes.n_voters} columns but only {votes.n_items} rows: rows are items and columns are voters; if "
+            "yours is the other way round, pass the transpose."
+        )

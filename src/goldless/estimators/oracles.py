@@ -1,0 +1,115 @@
+"""Oracles: what could be had if accuracies, or the whole model, were known. For comparison only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from goldless.estimators.base import LatentEstimator
+from goldless.maths.latent_model import LatentModel, independent_model
+
+
+class OracleCI(LatentEstimator):
+    """The best linear combination under conditional independence, from the true accuracies (Oracle-CI).
+
+    Unlike everything else here, ``fit`` reads the true labels.
+
+    Parameters
+    ----------
+    decision : {"ml", "map"}, default="ml"
+        "ml" takes the larger likelihood, "map" the more probable class.
+    missing, positive : label, optional
+        A label that means "no vote", and the label to call positive.
+
+    Attributes
+    ----------
+    latent_model_ : LatentModel
+        Every voter alone with Y, with its accuracy on the true labels.
+    """
+
+    _min_voters = 1
+
+    def __init__(self, *, decision: str = "ml", missing: Any = None, positive: Any = None):
+        self.decision = decision
+        self.missing = missing
+        self.positive = positive
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> OracleCI:
+        """Count how often each voter is right on the labels ``y``."""
+        if y is None:
+            raise ValueError("OracleCI requires y to be passed, but the target y is None: it needs the truth.")
+        votes = self._read_for_fit(X, sample_weight)
+        table = votes.table
+        truth = np.asarray(y)
+        if truth.shape != table.inverse.shape:
+            raise ValueError(f"y must be one label for each of {len(table.inverse)} items, got shape {truth.shape}.")
+        unknown = ~np.isin(truth, self.classes_)
+        if unknown.any():
+            raise ValueError(f"y holds {truth[unknown][0]!r}, which no voter ever says.")
+        weight = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        positive = truth == self.classes_[1]
+        said = []
+        for label in (positive, ~positive):
+            items = np.bincount(table.inverse, weights=weight * label, minlength=table.n_patterns)
+            said.append((items @ (table.codes == 1), items @ (table.codes == 0)))
+        (true_positive, false_negative), (false_positive, true_negative) = said
+        model = independent_model(
+            float(weight @ positive / weight.sum()),
+            _share(true_positive, false_negative),
+            _share(true_negative, false_positive),
+        )
+        self.latent_model_ = votes.embed(model)
+        return self
+
+
+class OracleLatent(LatentEstimator):
+    """Maximum likelihood under the true latent model (Oracle-L).
+
+    Parameters
+    ----------
+    latent_model : LatentModel
+        The model the votes were drawn from.
+    decision : {"ml", "map"}, default="ml"
+        "ml" takes the larger likelihood, "map" the more probable class.
+    missing, positive : label, optional
+        A label that means "no vote", and the label to call positive.
+
+    Attributes
+    ----------
+    latent_model_ : LatentModel
+        The model that was given.
+    """
+
+    _min_voters = 1
+
+    def __init__(
+        self, latent_model: LatentModel | None = None, *, decision: str = "ml", missing: Any = None, positive: Any = None
+    ):
+        self.latent_model = latent_model
+        self.decision = decision
+        self.missing = missing
+        self.positive = positive
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> OracleLatent:
+        """Learn the names of the classes; everything else is given."""
+        if not isinstance(self.latent_model, LatentModel):
+            raise ValueError("OracleLatent needs the true model: OracleLatent(latent_model).")
+        self._read_for_fit(X, sample_weight)
+        if self.latent_model.n_voters != self.n_features_in_:
+            raise ValueError(
+                f"the model has {self.latent_model.n_voters} voters, the votes have {self.n_features_in_}."
+            )
+        self.latent_model_ = self.latent_model
+        return self
+
+
+def _share(right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Return the share that is right, with half an item on each side so that no rate is 0 or 1."""
+    return (right + 0.5) / (right + wrong + 1.0)

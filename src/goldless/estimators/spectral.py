@@ -1,0 +1,106 @@
+"""The spectral meta-learner, alone or as the start of EM (SML+EM)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from goldless.estimators.base import LatentEstimator
+from goldless.estimators.two_stage import ImbalanceRule, independent_estimate
+from goldless.maths.em import RatePrior, run_em
+from goldless.votes.passes import GroupedPatterns
+
+
+class SpectralMetaLearner(LatentEstimator):
+    """Accuracies of conditionally independent voters from second and third moments, then EM.
+
+    Parameters
+    ----------
+    em : bool, default=True
+        Whether EM follows (SML+EM); otherwise the moment estimates are used as they are.
+    imbalance : {"restricted", "tensor"} or float, default="restricted"
+        How the class imbalance b is found: by restricted likelihood, by the third-moment tensor (Jaffe et al.
+        2015), or known.
+    decision : {"ml", "map"}, default="ml"
+        "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class.
+    prior : tuple of float (right, wrong), default=(0.01, 0.01)
+        Pseudo-votes added to every rate in EM.
+    max_iter, tol : int, float
+        When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
+    missing, positive : label, optional
+        A label that means "no vote", and the label to call positive.
+
+    Attributes
+    ----------
+    latent_model_ : LatentModel
+        Fitted model, every voter alone with Y.
+    sensitivity_, specificity_, balanced_accuracy_ : ndarray of shape (n_voters,)
+        Estimated accuracies.
+    class_balance_, imbalance_ : float
+        Pr(Y positive) and b.
+    covariance_ : ndarray of shape (n_voters, n_voters)
+        Sample covariance of the votes coded -1, +1.
+    log_likelihood_, n_iter_, converged_ : float, int, bool
+        How EM ended; only if ``em``.
+
+    Notes
+    -----
+    The sign is fixed by taking most voters to beat a coin.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, y = gl.simulate_votes(5000, groups=[1] * 6, imbalance=-0.4, random_state=1)
+    >>> model = gl.SpectralMetaLearner().fit(X)
+    >>> round(model.imbalance_, 1)
+    -0.4
+    """
+
+    def __init__(
+        self,
+        *,
+        em: bool = True,
+        imbalance: str | float = "restricted",
+        decision: str = "ml",
+        prior: tuple[float, float] = (0.01, 0.01),
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        missing: Any = None,
+        positive: Any = None,
+    ):
+        self.em = em
+        self.imbalance = imbalance
+        self.decision = decision
+        self.prior = prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.missing = missing
+        self.positive = positive
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SpectralMetaLearner:
+        """Estimate accuracies. ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_voters)
+            Votes; NaN and None are missing.
+        y : ignored
+        sample_weight : array-like of int of shape (n_items,), optional
+            How many items each row stands for.
+        """
+        rule = ImbalanceRule(self.imbalance)
+        votes = self._read_for_fit(X, sample_weight)
+        table = votes.table
+        model = independent_estimate(table, table.pair_counts.covariance(), rule)
+        if self.em:
+            right, wrong = self.prior
+            passes = GroupedPatterns(table, model.groups)
+            result = run_em(
+                model, passes.expect, prior=RatePrior(right, wrong), max_iter=self.max_iter, tol=self.tol
+            )
+            model = result.model
+            self._store_em(result)
+        self.latent_model_ = votes.embed(model)
+        self.covariance_ = votes.all_counts.covariance().covariance
+        return self

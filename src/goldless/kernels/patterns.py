@@ -1,0 +1,73 @@
+"""Distinct rows of packed votes in one pass, by hashing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _hash_row(packed, row):  # type: ignore[no-untyped-def]
+    """FNV-1a over the bytes of a row, with a final mix so that low bits can be used as a slot."""
+    value = np.uint64(14695981039346656037)
+    for byte in range(packed.shape[1]):
+        value = (value ^ np.uint64(packed[row, byte])) * np.uint64(1099511628211)
+    return value ^ (value >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True)
+def _same_row(packed, left, right):  # type: ignore[no-untyped-def]
+    for byte in range(packed.shape[1]):
+        if packed[left, byte] != packed[right, byte]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def distinct_rows(packed):  # type: ignore[no-untyped-def]
+    """Return (first, inverse): the first row of every distinct pattern, and the pattern of every row.
+
+    Open addressing with linear probing; the table doubles when it is half full, so memory follows the number
+    of distinct patterns and not the number of rows.
+    """
+    n_rows = packed.shape[0]
+    size = 1024
+    slots = np.full(size, -1, dtype=np.int64)
+    first = np.empty(512, dtype=np.int64)
+    hashes = np.empty(512, dtype=np.uint64)
+    inverse = np.empty(n_rows, dtype=np.int64)
+    n_patterns = 0
+    for row in range(n_rows):
+        key = _hash_row(packed, row)
+        slot = np.int64(key & np.uint64(size - 1))
+        while True:
+            pattern = slots[slot]
+            if pattern < 0:
+                if n_patterns == size // 2:
+                    size *= 2
+                    slots = np.full(size, -1, dtype=np.int64)
+                    for old in range(n_patterns):
+                        place = np.int64(hashes[old] & np.uint64(size - 1))
+                        while slots[place] >= 0:
+                            place = (place + 1) & (size - 1)
+                        slots[place] = old
+                    larger_first = np.empty(size // 2, dtype=np.int64)
+                    larger_first[:n_patterns] = first
+                    first = larger_first
+                    larger_hashes = np.empty(size // 2, dtype=np.uint64)
+                    larger_hashes[:n_patterns] = hashes
+                    hashes = larger_hashes
+                    slot = np.int64(key & np.uint64(size - 1))
+                    while slots[slot] >= 0:
+                        slot = (slot + 1) & (size - 1)
+                slots[slot] = n_patterns
+                first[n_patterns] = row
+                hashes[n_patterns] = key
+                inverse[row] = n_patterns
+                n_patterns += 1
+                break
+            if hashes[pattern] == key and _same_row(packed, first[pattern], row):
+                inverse[row] = pattern
+                break
+            slot = (slot + 1) & (size - 1)
+    return first[:n_patterns].copy(), inverse

@@ -1,0 +1,162 @@
+"""Algorithm 2 of the paper: cluster the score matrix, keep the grouping of smallest residual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh, qr, svd
+from scipy.spatial.distance import cdist
+
+from goldless.maths.checks import as_square, relabel
+from goldless.maths.rank_one import residual
+from goldless.maths.score import score_matrix
+
+_ALL_COUNTS_UP_TO = 150
+_TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class GroupAssignment:
+    """A grouping of the voters and how it was found.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_voters,)
+        Group of each voter, numbered in order of first appearance.
+    residual : float
+        Residual of the grouping (eq. res).
+    v_on, v_off : ndarray of shape (n_voters,)
+        Loadings within and across groups.
+    residual_path : dict of int to float
+        Residual of the grouping found for each candidate number of groups.
+    score : ndarray of shape (n_voters, n_voters)
+        Score matrix that was clustered.
+    """
+
+    groups: NDArray[np.int64]
+    residual: float
+    v_on: NDArray[np.float64]
+    v_off: NDArray[np.float64]
+    residual_path: dict[int, float]
+    score: NDArray[np.float64] = field(repr=False)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.groups.max()) + 1
+
+
+class ScoreClustering:
+    """Spectral clustering of a score matrix into any number of groups, from one eigendecomposition.
+
+    The normalised Laplacian is ``I - D^-1/2 S D^-1/2``; voters are rows of its first eigenvectors, scaled to
+    length one. The start of k-means is read off a pivoted QR factorisation, so nothing is random and a
+    permutation of the voters permutes the result.
+    """
+
+    def __init__(self, score: NDArray[np.float64]):
+        degree = score.sum(axis=1)
+        scale = 1 / np.sqrt(np.where(degree > 0, degree, 1.0))
+        _, vectors = eigh(score * np.outer(scale, scale))
+        self._vectors = vectors[:, ::-1]  # smallest eigenvalues of the Laplacian first
+
+    def cluster(self, n_groups: int) -> NDArray[np.int64]:
+        """Return the group of each voter, at most ``n_groups`` of them."""
+        n_voters = len(self._vectors)
+        if n_groups == 1:
+            return np.zeros(n_voters, dtype=np.int64)
+        if n_groups == n_voters:
+            return np.arange(n_voters)
+        points = self._vectors[:, :n_groups]
+        points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
+        return relabel(_k_means(points, _pivoted_labels(points)))
+
+
+def _pivoted_labels(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Assign rows to k representative rows chosen by QR with pivoting (Damle, Minden and Ying 2019)."""
+    n_groups = points.shape[1]
+    _, _, pivots = qr(points.T, pivoting=True)
+    left, _, right = svd(points[pivots[:n_groups]].T)
+    return np.abs(points @ (left @ right)).argmax(axis=1)
+
+
+def _k_means(points: NDArray[np.float64], labels: NDArray[np.int64], max_iter: int = 100) -> NDArray[np.int64]:
+    """Refine labels by Lloyd's iterations; a group that empties stays empty."""
+    for _ in range(max_iter):
+        present = np.unique(labels)
+        centres = np.stack([points[labels == label].mean(axis=0) for label in present])
+        nearest = present[cdist(points, centres, "sqeuclidean").argmin(axis=1)]
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+    return labels
+
+
+def candidate_counts(n_voters: int) -> list[int]:
+    """Return the numbers of groups Algorithm 2 tries: all up to 150 voters, then 1-50 and about 50 more."""
+    if n_voters <= _ALL_COUNTS_UP_TO:
+        return list(range(1, n_voters + 1))
+    spread = np.geomspace(50, n_voters, 50).round().astype(int)
+    return sorted({*range(1, 51), *spread.tolist()})
+
+
+def assign_groups(
+    covariance: ArrayLike,
+    method: Literal["paper"] = "paper",
+    *,
+    n_groups: int | Iterable[int] | None = None,
+    score: NDArray | None = None,
+) -> GroupAssignment:
+    """Group voters by their covariance.
+
+    Parameters
+    ----------
+    covariance : array-like of shape (n_voters, n_voters)
+        Covariance of the votes; the diagonal is not read.
+    method : {"paper"}, default="paper"
+        "paper" is Algorithm 2: spectral clustering of the score matrix into each candidate number of groups,
+        and of these the grouping of smallest residual.
+    n_groups : int or iterable of int, optional
+        Number of groups, or the candidates; by default :func:`candidate_counts`. One group and one group
+        for each voter are both candidates: they are the same model, without dependence.
+    score : ndarray of shape (n_voters, n_voters), optional
+        Score matrix, if it is at hand.
+
+    Notes
+    -----
+    Of equally good groupings the one with most groups is kept.
+    """
+    if method != "paper":
+        raise ValueError(f"method must be 'paper', got {method!r}")
+    covariance = as_square(covariance)
+    n_voters = len(covariance)
+    if n_groups is None:
+        candidates = candidate_counts(n_voters)
+    else:
+        candidates = sorted({n_groups} if isinstance(n_groups, int | np.integer) else set(n_groups))
+    if not candidates or candidates[0] < 1 or candidates[-1] > n_voters:
+        raise ValueError(f"the number of groups must lie between 1 and {n_voters}, got {candidates}")
+    score = np.asarray(score_matrix(covariance)) if score is None else score
+    clustering = ScoreClustering(score)
+    path: dict[int, float] = {}
+    best = None
+    for count in reversed(candidates):
+        groups = clustering.cluster(count)
+        fit = residual(covariance, groups)
+        path[count] = fit.value
+        if best is None or fit.value < best[1].value * (1 - _TIE):
+            best = (groups, fit)
+    assert best is not None
+    groups, fit = best
+    return GroupAssignment(
+        groups=groups,
+        residual=fit.value,
+        v_on=fit.v_on,
+        v_off=fit.v_off,
+        residual_path=dict(sorted(path.items())),
+        score=score,
+    )

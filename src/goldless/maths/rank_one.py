@@ -1,0 +1,125 @@
+"""Rank-one completion, and the residual of a grouping (eq. res)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
+
+from goldless.kernels.rank_one import descend
+from goldless.maths.checks import as_groups, as_square
+
+_TOL = 1e-10
+_MAX_SWEEPS = 2000
+
+
+class Residual(NamedTuple):
+    """Residual of a grouping and the loadings that attain it.
+
+    Attributes
+    ----------
+    value : float
+        ``sum over i != j`` of the squared error (eq. res).
+    v_on, v_off : ndarray of shape (n_voters,)
+        Loadings within and across groups; zero for a voter that has nobody in its group, or nobody outside.
+    """
+
+    value: float
+    v_on: NDArray[np.float64]
+    v_off: NDArray[np.float64]
+
+
+def complete_rank_one(
+    matrix: ArrayLike, mask: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Return v such that ``v_i v_j`` is closest to ``matrix[i, j]`` on the mask, in weighted least squares.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (m, m)
+        Symmetric; its diagonal is not read.
+    mask : array-like of shape (m, m), optional
+        Entries to fit; by default all off the diagonal.
+    weights : array-like of shape (m, m), optional
+        Non-negative weights of the squared errors, such as inverse sampling variances.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        The signs are fixed by a positive sum in each connected part of the mask.
+
+    Notes
+    -----
+    Each connected part starts from its leading eigenvector and descends to a local minimum. An entry with no
+    neighbour in the mask gets 0. A part of two entries has many solutions: the one with equal sizes is
+    returned. So does a part whose mask is bipartite (two groups): there the scale of one side against the
+    other is not determined, and the two sides get about the same norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> v = np.array([0.2, 0.4, 0.5])
+    >>> complete_rank_one(np.outer(v, v)).round(6)
+    array([0.2, 0.4, 0.5])
+    """
+    matrix = as_square(matrix)
+    active = ~np.eye(len(matrix), dtype=bool) if mask is None else np.array(mask, dtype=bool)
+    if active.shape != matrix.shape:
+        raise ValueError(f"mask has shape {active.shape}, the matrix {matrix.shape}")
+    np.fill_diagonal(active, False)
+    weight = active.astype(float) if weights is None else np.where(active, np.asarray(weights, float), 0.0)
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("weights must be finite and not negative")
+    return _complete(np.where(weight > 0, matrix, 0.0), weight)
+
+
+def _complete(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Complete a checked matrix that is zero where the weight is."""
+    loadings = np.zeros(len(matrix))
+    n_parts, part_of = connected_components(weight > 0, directed=False)
+    for part in range(n_parts):
+        voters = np.flatnonzero(part_of == part)
+        if len(voters) < 2:
+            continue
+        block = np.ascontiguousarray(matrix[np.ix_(voters, voters)])
+        part_loadings = _leading_eigenvector(block)
+        descend(block, np.ascontiguousarray(weight[np.ix_(voters, voters)]), part_loadings, _TOL, _MAX_SWEEPS)
+        loadings[voters] = part_loadings if part_loadings.sum() >= 0 else -part_loadings
+    return loadings
+
+
+def _leading_eigenvector(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the eigenvector of the largest eigenvalue, scaled so that its square norm is that eigenvalue."""
+    last = len(matrix) - 1
+    values, vectors = eigh(matrix, subset_by_index=[last, last])
+    return np.ascontiguousarray(vectors[:, 0] * np.sqrt(max(values[0], 0.0)))
+
+
+def residual(matrix: ArrayLike, groups: ArrayLike) -> Residual:
+    """Return the smallest residual of a covariance for a given grouping, and its loadings (eq. res).
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_voters, n_voters)
+        Covariance of the votes; the diagonal is not read.
+    groups : array-like of shape (n_voters,)
+        Group of each voter.
+
+    Notes
+    -----
+    Loadings are scaled by the fit itself, not unit eigenvectors, which would bias the choice of the number of
+    groups. A group of two voters fits its one covariance exactly.
+    """
+    matrix = as_square(matrix)
+    groups = as_groups(groups, len(matrix))
+    same = groups[:, None] == groups[None, :]
+    np.fill_diagonal(same, False)
+    across = groups[:, None] != groups[None, :]
+    v_on = _complete(np.where(same, matrix, 0.0), same.astype(float))
+    v_off = _complete(np.where(across, matrix, 0.0), across.astype(float))
+    fitted = np.where(same, np.outer(v_on, v_on), np.outer(v_off, v_off))
+    error = (fitted - matrix)[same | across]
+    return Residual(float(error @ error), v_on, v_off)

@@ -1,0 +1,81 @@
+"""The spectral meta-learner of Parisi et al. 2014 and Jaffe et al. 2015: accuracies from moments.
+
+For conditionally independent voters the off-diagonal covariance is ``v v^T`` with
+``v_i = sqrt(1 - b^2) (psi_i + eta_i - 1)``, and the third central moment is ``-2 b / sqrt(1 - b^2) v_i v_j v_k``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from goldless.maths.rank_one import complete_rank_one
+
+_IMBALANCE_LIMIT = 0.98
+_RATE_CLIP = 0.01
+
+
+def spectral_loadings(
+    covariance: NDArray[np.float64],
+    mask: NDArray[np.bool_] | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return v from the off-diagonal covariance, oriented so that most voters beat a coin.
+
+    If as many voters point one way as the other, the orientation with the larger sum is taken. Two voters
+    cannot tell their loadings apart: both get the square root of their covariance.
+    """
+    loadings = complete_rank_one(covariance, mask, weights)
+    lead = int((loadings > 0).sum()) - int((loadings < 0).sum())
+    flip = lead < 0 or (lead == 0 and loadings.sum() < 0)
+    return -loadings if flip else loadings
+
+
+def imbalance_from_third_moment(third_moment: float) -> float:
+    """Return b from the third moment in units of v_i v_j v_k, which is ``-2 b / sqrt(1 - b^2)``."""
+    imbalance = -third_moment / np.sqrt(4 + third_moment**2)
+    return float(np.clip(imbalance, -_IMBALANCE_LIMIT, _IMBALANCE_LIMIT))
+
+
+def imbalance_by_likelihood(log_likelihood: Callable[[float], float], n_grid: int = 33) -> float:
+    """Return the imbalance b of largest restricted likelihood: a grid first, then a bounded search.
+
+    ``log_likelihood(b)`` is the likelihood of the votes with all other parameters tied to b by the moments.
+    """
+    grid = np.linspace(-_IMBALANCE_LIMIT, _IMBALANCE_LIMIT, n_grid)
+    values = np.array([log_likelihood(b) for b in grid])
+    best = int(values.argmax())
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, n_grid - 1)]
+    refined = minimize_scalar(
+        lambda b: -log_likelihood(b), bounds=(low, high), method="bounded", options={"xatol": 1e-4}
+    )
+    return float(refined.x) if -refined.fun >= values[best] else float(grid[best])
+
+
+def rates_from_loadings(
+    mean: NDArray[np.float64], loadings: NDArray[np.float64], imbalance: float, as_published: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return sensitivities and specificities from mean votes, loadings v and imbalance b.
+
+    Parameters
+    ----------
+    mean, loadings : ndarray of shape (n_voters,)
+        Mean vote coded -1, +1, and v.
+    imbalance : float
+        Class imbalance b.
+    as_published : bool, default=False
+        Use ``psi + eta - 1 = v / (1 - b^2)``, as in a public copy of the authors' code, instead of the theory's
+        ``v / sqrt(1 - b^2)``. It pulls the estimated imbalance towards zero.
+
+    Notes
+    -----
+    ``mean = b + ...`` gives ``2 psi - 1 = mean + (1 - b)(psi + eta - 1)`` and
+    ``2 eta - 1 = -mean + (1 + b)(psi + eta - 1)``. Rates are kept within [0.01, 0.99].
+    """
+    informedness = loadings / ((1 - imbalance**2) if as_published else np.sqrt(1 - imbalance**2))
+    sensitivity = (1 + mean + (1 - imbalance) * informedness) / 2
+    specificity = (1 - mean + (1 + imbalance) * informedness) / 2
+    return sensitivity.clip(_RATE_CLIP, 1 - _RATE_CLIP), specificity.clip(_RATE_CLIP, 1 - _RATE_CLIP)

@@ -1,0 +1,112 @@
+"""Passes over the votes: what a model needs to know of them, as sums of counts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.kernels import latent as kernel
+from goldless.kernels.packing import PackingPlan
+from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.maths.em import ExpectedCounts
+from goldless.maths.latent_model import LatentModel
+from goldless.votes.patterns import PatternTable
+
+_N_CHUNKS = 16
+_SMALLEST_CHUNK = 512
+
+
+class GroupedPatterns:
+    """A pattern table packed for a given grouping, ready for EM.
+
+    Voters that share a group get bytes of their own; voters that are alone hang on Y directly.
+    """
+
+    def __init__(self, table: PatternTable, groups: NDArray[np.int64]):
+        self.groups = groups
+        self._own_latent = np.bincount(groups) >= 2
+        n_blocks = int(self._own_latent.sum())
+        block_of_group = np.where(self._own_latent, np.cumsum(self._own_latent) - 1, n_blocks)
+        self._plan = PackingPlan.for_blocks(block_of_group[groups], 2 if table.complete else 3)
+        self._packed = self._plan.pack(table.codes)
+        self._counts = table.counts.astype(np.float64)
+
+    def expect(self, model: LatentModel) -> ExpectedCounts:
+        """Return the expected counts under a model with these groups (E-step).
+
+        The rows are cut into pieces that depend on the table alone and added in order, so the result has the
+        same bits for any number of threads.
+        """
+        plan, tables = self._plan, model.vote_tables(self._plan)
+        rates = np.ascontiguousarray(model.group_rates[self._own_latent])
+        weights = np.array([1 - model.class_balance, model.class_balance])
+        chunk_rows = max(-(-len(self._packed) // _N_CHUNKS), _SMALLEST_CHUNK)
+
+        def expect_rows(rows: slice) -> tuple[NDArray, NDArray, NDArray, float]:
+            labels, latents = np.zeros(2), np.zeros((len(rates), 2, 2))
+            histogram = np.zeros((plan.n_bytes, 256, 2))
+            log_likelihood = kernel.expect(
+                self._packed[rows],
+                self._counts[rows],
+                plan.block_of_byte,
+                tables,
+                rates,
+                weights,
+                labels,
+                latents,
+                histogram,
+            )
+            return labels, latents, histogram, log_likelihood
+
+        parts = ordered_map(expect_rows, row_chunks(len(self._packed), chunk_rows))
+        labels, latents, histogram, log_likelihood = (
+            sum(of_parts[1:], start=of_parts[0]) for of_parts in zip(*parts, strict=True)
+        )
+        all_latents = np.zeros((len(self._own_latent), 2, 2))
+        all_latents[self._own_latent] = latents
+        return ExpectedCounts(labels, all_latents, plan.votes_in_state(histogram), float(log_likelihood))
+
+    def log_likelihood(self, model: LatentModel) -> float:
+        """Return the log-likelihood of all votes under a model with these groups."""
+        return self.expect(model).log_likelihood
+
+
+def third_moment(
+    values: NDArray[np.float64], observed: NDArray[np.bool_] | None, loadings: NDArray, counts: NDArray
+) -> float:
+    """Return the third moment of centred values in units of v_i v_j v_k, by least squares over triples.
+
+    ``sum_ijk T_ijk v_i v_j v_k / sum_ijk (v_i v_j v_k)^2`` over i < j < k, where both sums run over the triples
+    observed on each item. The sum over triples is an elementary symmetric polynomial of ``x_i v_i``, so the
+    m x m x m tensor is never formed.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, m)
+        Centred votes; entries that are not observed are ignored.
+    observed : ndarray of shape (n_rows, m) or None
+        Which entries are; None if all.
+    loadings : ndarray of shape (m,)
+    counts : ndarray of shape (n_rows,)
+    """
+    terms = values * loadings
+    squares = np.broadcast_to(loadings**2, terms.shape)
+    if observed is not None:
+        terms, squares = terms * observed, squares * observed
+    numerator = float(counts @ _triples(terms))
+    denominator = float(counts @ _triples(squares))
+    return numerator / denominator if denominator > 0 else 0.0
+
+
+def _triples(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum of products over triples i < j < k in every row, from power sums (Newton)."""
+    first, second, third = terms.sum(axis=1), (terms**2).sum(axis=1), (terms**3).sum(axis=1)
+    return (first**3 - 3 * first * second + 2 * third) / 6
+
+
+def centred_votes(
+    table: PatternTable, mean: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+    """Return votes -1, +1 less their mean, one row a pattern, and which are observed (None if all)."""
+    codes = table.codes
+    return 2.0 * codes - 1.0 - mean, None if table.complete else codes >= 0
