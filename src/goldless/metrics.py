@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from goldless.votes.encoding import is_missing
+
 
 def balanced_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Return the mean over the classes of ``y_true`` of the share of items labelled rightly.
@@ -16,6 +18,9 @@ def balanced_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         raise ValueError(f"y_true and y_pred must be lists of equal length, got {truth.shape} and {labels.shape}")
     if not len(truth):
         raise ValueError("there are no items to score")
+    for item, label in enumerate(truth.tolist()):
+        if is_missing(label):
+            raise ValueError(f"y_true has no label for item {item}; score the items that have one")
     return float(np.mean([(labels[truth == label] == label).mean() for label in np.unique(truth)]))
 
 
@@ -24,7 +29,7 @@ def balanced_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
     Examples
     --------
-    >>> balanced_error([0, 0, 0, 1], [0, 0, 1, 1]).round(4)
-    np.float64(0.1667)
+    >>> round(balanced_error([0, 0, 0, 1], [0, 0, 1, 1]), 4)
+    0.1667
     """
     return 1 - balanced_accuracy(y_true, y_pred)

@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.persistence import save_estimator
-from goldless.maths.em import EMResult
-from goldless.maths.latent_model import LatentModel, embed, probability
+from goldless.maths.em import EMResult, RatePrior, run_em
+from goldless.maths.latent_model import LatentModel, embed
 from goldless.metrics import balanced_accuracy
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import Votes, encode_votes, voter_name
+from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 from goldless.votes.warnings import VotesWarning
 
 _TIE = 1e-9  # log-odds closer to zero than this are a tie
+_EXACT = 2**53  # whole numbers below this are exact as floats
 
 
 @dataclass(frozen=True)
@@ -32,19 +34,25 @@ class FitVotes:
     Attributes
     ----------
     table : PatternTable
-        Patterns of the voters that are fitted.
+        Patterns of the voters that are fitted, on the items they voted on.
     core_voter : ndarray of shape (n_voters,)
         Column of ``table`` that speaks for each voter, or -1 for a voter that says nothing.
     positive_share : ndarray of shape (n_voters,)
         Share of positive votes of each voter (1/2 if it has none).
     all_counts : PairCounts
         Pair counts of all voters.
+    votes : Votes
+        Everything that was read.
+    weights : ndarray of shape (n_items,) or None
+        How many items each row stands for.
     """
 
     table: PatternTable
     core_voter: NDArray[np.int64]
     positive_share: NDArray[np.float64]
     all_counts: PairCounts
+    votes: Votes
+    weights: NDArray[np.int64] | None
 
     @property
     def voters(self) -> NDArray[np.int64]:
@@ -77,46 +85,78 @@ class VoteEstimator(BaseEstimator, ABC):
 
     # -- reading votes --------------------------------------------------------------------------------------
 
+    def _check_parameters(self) -> None:
+        """Refuse parameters that no votes could mend."""
+
     def _read(self, X: Any, *, reset: bool) -> Votes:
         """Encode votes; at fit learn the classes and the names, later check against them."""
+        if reset:
+            self._check_parameters()
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)  # a fit that fails leaves nothing of an earlier one
         classes = None if reset else self.classes_
         votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
-        if votes.n_items == 0:
-            raise ValueError(f"Found array with 0 sample(s) (shape={votes.codes.shape}): there are no items.")
-        validate_data(self, X if votes.voters is not None else votes.codes, reset=reset, skip_check_array=True)
         if reset:
-            self.classes_ = votes.classes
+            self.classes_, self.n_features_in_ = votes.classes, votes.n_voters
+            if votes.voters is not None:
+                self.feature_names_in_ = votes.voters
+        else:
+            self._check_columns(votes)
         return votes
+
+    def _check_columns(self, votes: Votes) -> None:
+        """Compare names and number of the columns with those of the fit, in the words of scikit-learn."""
+        name, known, given = type(self).__name__, getattr(self, "feature_names_in_", None), votes.voters
+        if known is None and given is not None:
+            warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=5)
+        elif known is not None and given is None:
+            message = f"X does not have valid feature names, but {name} was fitted with feature names"
+            warnings.warn(message, stacklevel=5)
+        elif known is not None and given is not None and list(known) != list(given):
+            unseen, lost = sorted(set(given) - set(known)), sorted(set(known) - set(given))
+            message = "The feature names should match those that were passed during fit.\n"
+            if unseen:
+                message += f"Feature names unseen at fit time:\n{_bullets(unseen)}"
+            if lost:
+                message += f"Feature names seen at fit time, yet now missing:\n{_bullets(lost)}"
+            if not unseen and not lost:
+                message += "Feature names must be in the same order as they were in fit.\n"
+            raise ValueError(message)
+        if votes.n_voters != self.n_features_in_:
+            raise ValueError(
+                f"X has {votes.n_voters} features, but {name} is expecting {self.n_features_in_} features as input: "
+                "one column for each voter of the fit."
+            )
 
     def _read_for_fit(self, X: Any, sample_weight: ArrayLike | None) -> FitVotes:
         """Encode, check, collapse and count."""
         votes = self._read(X, reset=True)
-        if votes.n_voters < self._min_voters:
+        name, least = type(self).__name__, self._min_voters
+        if votes.n_voters < least:
             raise ValueError(
-                f"{type(self).__name__} needs {self._min_voters} voters, got {votes.n_voters} (n_features = "
-                f"{votes.n_voters}): with fewer, accuracies cannot be told from agreement. Use MajorityVote."
+                f"{name} needs {least} voters, got {votes.n_voters} (n_features = {votes.n_voters}): with fewer, "
+                "accuracies cannot be told from agreement; use MajorityVote."
             )
-        table = PatternTable.of(votes.codes, _as_counts(sample_weight, votes.n_items))
-        if table.n_items == 0:
-            raise ValueError("All sample weights are zero: there are no items.")
+        weights = as_counts(sample_weight, votes.n_items)
+        table = PatternTable.of(votes.codes, weights)
         counts = table.pair_counts
         cast, positive = counts.votes_cast, counts.positive_votes
-        self._tie_code_ = int(2 * positive.sum() > cast.sum())
         informative = (positive > 0) & (positive < cast)
         copy_of = counts.first_copies()
         _warn_about(votes, table, informative, copy_of, self._merges_copies)
         fitted = informative & (copy_of == np.arange(votes.n_voters)) if self._merges_copies else informative
-        if fitted.sum() < self._min_voters:
+        if fitted.sum() < least:
             raise ValueError(
-                f"{type(self).__name__} needs {self._min_voters} different voters, but only {int(fitted.sum())} of "
-                f"{votes.n_voters} use both classes and are not exact copies of another. Use MajorityVote."
+                f"{name} needs {least} different voter(s) that use both classes, but there are only "
+                f"{int(fitted.sum())} among {votes.n_voters} (n_samples = {votes.n_items})"
+                + ("; use MajorityVote." if least > 1 else ".")
             )
         number = np.cumsum(fitted) - 1
         core_voter = np.where(informative, number[copy_of] if self._merges_copies else number, -1)
         share = np.where(cast > 0, positive / np.maximum(cast, 1), 0.5)
-        if not fitted.all():
-            table = _of_voters(table, np.flatnonzero(fitted))
-        return FitVotes(table, core_voter, share, counts)
+        core = table.informative(np.flatnonzero(fitted))
+        self._tie_code_ = more_frequent(core.codes, core.counts)
+        return FitVotes(core, core_voter, share, counts, votes, weights)
 
     # -- answers --------------------------------------------------------------------------------------------
 
@@ -147,7 +187,8 @@ class VoteEstimator(BaseEstimator, ABC):
     def predict(self, X: Any) -> NDArray:
         """Return the label of every item, in the user's own classes.
 
-        A tie (log-odds of zero, as for an item nobody voted on) goes to the class with more votes at fit.
+        A tie (log-odds of zero, as for an item nobody voted on) goes to the class with more votes at fit, voters
+        without influence aside, and to the first class if both have as many.
         """
         log_odds = self.decision_function(X)
         codes = np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(int))
@@ -170,8 +211,13 @@ class VoteEstimator(BaseEstimator, ABC):
 class LatentEstimator(VoteEstimator):
     """An estimator whose answer is a fitted :class:`~goldless.LatentModel` in ``latent_model_``."""
 
+    def _check_parameters(self) -> None:
+        if self.decision not in ("ml", "map"):
+            raise ValueError(f"decision must be 'ml' or 'map', got {self.decision!r}")
+
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        prior = self.latent_model_.log_prior_odds if _checked_decision(self.decision) == "map" else 0.0
+        self._check_parameters()
+        prior = self.latent_model_.log_prior_odds if self.decision == "map" else 0.0
         return self.latent_model_.log_likelihood_ratio(codes) + prior
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -180,14 +226,22 @@ class LatentEstimator(VoteEstimator):
         The class balance enters here whatever the ``decision``, so with ``decision="ml"`` the most probable class
         need not be the predicted one.
         """
-        check_is_fitted(self)
-        model = self.latent_model_
-        positive = self._on_patterns(
-            X, lambda codes: probability(model.log_likelihood_ratio(codes) + model.log_prior_odds)
-        )
+        positive = self._on_patterns(X, lambda codes: self.latent_model_.posterior(codes))
         return np.stack([1 - positive, positive], axis=1)
 
-    def _store_em(self, result: EMResult) -> None:
+    def _improve(self, start: LatentModel, table: PatternTable) -> LatentModel:
+        """Run EM from a model with the parameters of this estimator."""
+        if np.shape(self.prior) != (2,) or not all(pseudo >= 0 for pseudo in self.prior):
+            raise ValueError(f"prior must be two pseudo-counts (right, wrong), none negative, got {self.prior!r}")
+        if not self.max_iter >= 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        right, wrong = self.prior
+        passes = GroupedPatterns(table, start.groups)
+        result = run_em(start, passes.expect, prior=RatePrior(right, wrong), max_iter=self.max_iter, tol=self.tol)
+        self._store_em(result, stacklevel=4)
+        return result.model
+
+    def _store_em(self, result: EMResult, stacklevel: int = 3) -> None:
         """Keep how EM ended, and warn if it was stopped."""
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
@@ -197,7 +251,7 @@ class LatentEstimator(VoteEstimator):
                 f"EM stopped after {result.n_iter} iterations while still gaining {result.gap:.2g} in "
                 f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
 
     @property
@@ -226,19 +280,16 @@ class LatentEstimator(VoteEstimator):
         return self.latent_model_.imbalance
 
 
-def _checked_decision(decision: str) -> str:
-    if decision not in ("ml", "map"):
-        raise ValueError(f"decision must be 'ml' or 'map', got {decision!r}")
-    return decision
+def more_frequent(codes: NDArray[np.int8], counts: NDArray[np.int64]) -> int:
+    """Return the code with more votes, 0 if both have as many."""
+    return int(counts @ (codes == 1).sum(axis=1) > counts @ (codes == 0).sum(axis=1))
 
 
-def _of_voters(table: PatternTable, voters: NDArray[np.integer]) -> PatternTable:
-    """Restrict a table to some voters, keeping the rows of the items."""
-    part = table.voters(voters)
-    return PatternTable(part.packed, part.counts, part.n_voters, part.complete, part.inverse[table.inverse])
+def _bullets(names: list[str]) -> str:
+    return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
 
 
-def _as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int64] | None:
+def as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int64] | None:
     """Check that weights count items."""
     if sample_weight is None:
         return None
@@ -247,14 +298,17 @@ def _as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int6
         raise ValueError(f"sample_weight must be one count for each of {n_items} rows, got shape {weights.shape}.")
     if not np.issubdtype(weights.dtype, np.number) or not np.isfinite(weights).all():
         raise ValueError("sample_weight must be finite numbers.")
-    counts = weights.astype(np.int64)
-    bad = np.flatnonzero((counts != weights) | (counts < 0))
+    bad = np.flatnonzero((weights != np.floor(weights)) | (weights < 0))
     if len(bad):
         raise ValueError(
             f"sample_weight counts how many items a row stands for, so it must be a whole number, not "
             f"{weights[bad[0]]} (row {bad[0]})."
         )
-    return counts
+    if not 0 < weights.sum(dtype=float) < _EXACT:
+        raise ValueError(
+            f"sample_weight must add up to at least 1 and less than 2**53, not {weights.sum(dtype=float):g}."
+        )
+    return weights.astype(np.int64)
 
 
 def _warn_about(
@@ -278,13 +332,11 @@ def _warn_about(
         warn(f"Always the same vote from {named(constant)}: kept with accuracy 0.5, without influence.")
     copies = np.flatnonzero(copy_of != np.arange(votes.n_voters))
     if len(copies):
-        pairs = ", ".join(
-            f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies[:5]
-        )
+        pairs = ", ".join(f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies[:5])
         more = f" and {len(copies) - 5} more" if len(copies) > 5 else ""
         effect = "a voter and its copies count as one" if merges_copies else "each still counts as a voter of its own"
         warn(f"Exact copies among the voters: {pairs}{more}; {effect}.")
-    empty = np.flatnonzero((table.codes < 0).all(axis=1)) if not table.complete else np.array([], dtype=int)
+    empty = np.flatnonzero((table.codes < 0).all(axis=1) & (table.counts > 0))
     if len(empty):
         row = int(np.flatnonzero(np.isin(table.inverse, empty))[0])
         n_empty = int(table.counts[empty].sum())

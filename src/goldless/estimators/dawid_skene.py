@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goldless.estimators.base import LatentEstimator
-from goldless.maths.em import ExpectedCounts, RatePrior, maximise, run_em
-from goldless.votes.passes import GroupedPatterns
+from goldless.maths.em import ExpectedCounts, RatePrior, maximise
 from goldless.votes.patterns import PatternTable
 
 
@@ -48,7 +47,7 @@ class DawidSkene(LatentEstimator):
     Examples
     --------
     >>> import goldless as gl
-    >>> X, y = gl.simulate_votes(2000, groups=[1] * 7, random_state=0)
+    >>> X, y = gl.simulate_votes(2000, groups=[1] * 7, group_accuracy=(0.6, 1), random_state=0)
     >>> bool(gl.DawidSkene().fit(X).score(X, y) > gl.MajorityVote().fit(X).score(X, y))
     True
     """
@@ -82,21 +81,15 @@ class DawidSkene(LatentEstimator):
             How many items each row stands for.
         """
         votes = self._read_for_fit(X, sample_weight)
-        right, wrong = self.prior
-        prior = RatePrior(right, wrong, balance=0.01)
-        groups = np.arange(votes.table.n_voters)
-        start = maximise(majority_counts(votes.table), groups, prior)
-        passes = GroupedPatterns(votes.table, groups)
-        result = run_em(start, passes.expect, prior=prior, max_iter=self.max_iter, tol=self.tol)
-        self.latent_model_ = votes.embed(result.model)
-        self._store_em(result)
+        start = maximise(majority_counts(votes.table), np.arange(votes.table.n_voters), RatePrior())
+        self.latent_model_ = votes.embed(self._improve(start, votes.table))
         return self
 
 
 def majority_counts(table: PatternTable) -> ExpectedCounts:
-    """Return expected counts with labels set to each item's share of positive votes."""
-    positive, observed = table.codes == 1, table.codes >= 0
-    share = np.where(observed.any(axis=1), positive.sum(axis=1) / np.maximum(observed.sum(axis=1), 1), 0.5)
+    """Return expected counts with labels set to each item's share of positive votes; every item has a vote."""
+    negative, positive = (table.codes == 0).astype(float), (table.codes == 1).astype(float)
+    share = positive.sum(axis=1) / (positive + negative).sum(axis=1)
     weight = np.stack([table.counts * (1 - share), table.counts * share])
-    votes = np.stack([weight @ (observed & ~positive), weight @ positive], axis=2).transpose(1, 0, 2)
+    votes = np.stack([weight @ negative, weight @ positive], axis=2).transpose(1, 0, 2)
     return ExpectedCounts(weight.sum(axis=1), np.zeros((table.n_voters, 2, 2)), votes, -np.inf)

@@ -85,7 +85,7 @@ class LatentSML(LatentEstimator):
     --------
     >>> import goldless as gl
     >>> X, y = gl.simulate_votes(10_000, groups=[5] + [1] * 10, random_state=3)
-    >>> model = gl.LatentSML(structure="paper").fit(X)
+    >>> model = gl.LatentSML(structure="paper", n_groups=11).fit(X)
     >>> model.groups_
     array([ 0,  0,  0,  0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10])
     """
@@ -140,9 +140,7 @@ class LatentSML(LatentEstimator):
         if self.em:
             passes = GroupedPatterns(votes.table, groups)
             right, wrong = self.prior
-            result = run_em(
-                model, passes.expect, prior=RatePrior(right, wrong), max_iter=self.max_iter, tol=self.tol
-            )
+            result = run_em(model, passes.expect, prior=RatePrior(right, wrong), max_iter=self.max_iter, tol=self.tol)
             model = result.model
             self._store_em(result)
         self.latent_model_ = votes.embed(model)
@@ -203,7 +201,7 @@ class LatentSML(LatentEstimator):
             position = {name: column for column, name in enumerate(names)}
             unknown = [name for name in columns if name not in position]
             if unknown:
-                raise ValueError(f"there is no voter {unknown[0]!r}")
+                raise ValueError(f"there is no voter {str(unknown[0])!r}")
             columns = np.array([position[name] for name in columns])
         part = type(self)(**self.get_params())
         part.classes_, part._tie_code_ = self.classes_, self._tie_code_

@@ -26,18 +26,21 @@ class MajorityVote(VoteEstimator):
         Labels, (negative, positive).
     class_balance_ : float
         Share of items labelled positive; a tie counts for both classes, half each.
+    counted_ : ndarray of shape (n_voters,)
+        Which voters are counted: those that use both classes.
     sensitivity_, specificity_, balanced_accuracy_ : ndarray of shape (n_voters,)
         Agreement of each voter with the majority, which is not its accuracy.
 
     Notes
     -----
     ``decision_function`` is the log-odds of the share of positive votes with one vote added to each side, so
-    that unanimous items stay finite. A tie goes to the class that has more votes at fit.
+    that unanimous items stay finite. A tie goes to the class that has more votes at fit. A voter that always says
+    the same thing tells items apart as little as one that never votes, and is not counted.
 
     Examples
     --------
     >>> from goldless import MajorityVote
-    >>> X = [["spam", "ham", "spam"], ["ham", "ham", "spam"], ["ham", "ham", "ham"]]
+    >>> X = [["spam", "ham", "spam"], ["ham", "ham", "spam"], ["ham", "spam", "ham"]]
     >>> MajorityVote().fit_predict(X)
     array(['spam', 'ham', 'ham'], dtype='<U4')
     """
@@ -52,16 +55,15 @@ class MajorityVote(VoteEstimator):
         """Count votes. ``y`` is ignored."""
         votes = self._read_for_fit(X, sample_weight)
         table = votes.table
-        margin = self._log_odds(table.codes)
-        positive = np.where(margin == 0, 0.5, margin > 0)
+        for_positive, for_negative = _votes_for(table.codes)
+        positive = (np.sign(for_positive - for_negative) + 1) / 2  # a tie is half an item of each class
         weight = np.stack([table.counts * (1 - positive), table.counts * positive])
         said = [[label @ (table.codes == code) for code in (0, 1)] for label in weight]
         specificity = said[0][0] / np.maximum(said[0][0] + said[0][1], 0.5)
         sensitivity = said[1][1] / np.maximum(said[1][0] + said[1][1], 0.5)
-        informative = votes.core_voter >= 0
-        share = votes.positive_share
-        self.sensitivity_ = np.where(informative, votes.spread(sensitivity), share)
-        self.specificity_ = np.where(informative, votes.spread(specificity), 1 - share)
+        self.counted_ = votes.core_voter >= 0
+        self.sensitivity_ = np.where(self.counted_, votes.spread(sensitivity), votes.positive_share)
+        self.specificity_ = np.where(self.counted_, votes.spread(specificity), 1 - votes.positive_share)
         self.class_balance_ = float(weight[1].sum() / weight.sum())
         return self
 
@@ -76,15 +78,21 @@ class MajorityVote(VoteEstimator):
         return 2 * self.class_balance_ - 1
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        positive, negative = (codes == 1).sum(axis=1), (codes == 0).sum(axis=1)
+        positive, negative = _votes_for(codes[:, self.counted_])
         return np.log((positive + 1) / (negative + 1))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the share of votes for each class; one half each for an item nobody voted on."""
 
         def share(codes: NDArray[np.int8]) -> NDArray[np.float64]:
-            cast = (codes >= 0).sum(axis=1)
-            return np.where(cast > 0, (codes == 1).sum(axis=1) / np.maximum(cast, 1), 0.5)
+            positive, negative = _votes_for(codes[:, self.counted_])
+            cast = positive + negative
+            return np.where(cast > 0, positive / np.maximum(cast, 1), 0.5)
 
         positive = self._on_patterns(X, share)
         return np.stack([1 - positive, positive], axis=1)
+
+
+def _votes_for(codes: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of positive and of negative votes on each item."""
+    return (codes == 1).sum(axis=1), (codes == 0).sum(axis=1)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.estimators.base import LatentEstimator
+from goldless.estimators.base import LatentEstimator, as_counts, more_frequent
 from goldless.maths.latent_model import LatentModel, independent_model
+from goldless.votes.counts import PairCounts
+from goldless.votes.encoding import encode_truth
 
 
 class OracleCI(LatentEstimator):
@@ -46,22 +48,15 @@ class OracleCI(LatentEstimator):
         if y is None:
             raise ValueError("OracleCI requires y to be passed, but the target y is None: it needs the truth.")
         votes = self._read_for_fit(X, sample_weight)
-        table = votes.table
-        truth = np.asarray(y)
-        if truth.shape != table.inverse.shape:
-            raise ValueError(f"y must be one label for each of {len(table.inverse)} items, got shape {truth.shape}.")
-        unknown = ~np.isin(truth, self.classes_)
-        if unknown.any():
-            raise ValueError(f"y holds {truth[unknown][0]!r}, which no voter ever says.")
-        weight = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        positive = truth == self.classes_[1]
-        said = []
-        for label in (positive, ~positive):
-            items = np.bincount(table.inverse, weights=weight * label, minlength=table.n_patterns)
-            said.append((items @ (table.codes == 1), items @ (table.codes == 0)))
-        (true_positive, false_negative), (false_positive, true_negative) = said
+        truth = encode_truth(y, votes.votes)
+        # the truth is counted as one more voter, the last
+        counts = PairCounts.of(np.column_stack([votes.votes.codes, truth]), votes.weights)
+        true_positive = counts.both_positive[-1, votes.voters]
+        false_negative = counts.first_positive[-1, votes.voters] - true_positive
+        false_positive = counts.first_positive[votes.voters, -1] - true_positive
+        true_negative = counts.both[-1, votes.voters] - true_positive - false_negative - false_positive
         model = independent_model(
-            float(weight @ positive / weight.sum()),
+            float(counts.positive_votes[-1] / counts.votes_cast[-1]),
             _share(true_positive, false_negative),
             _share(true_negative, false_positive),
         )
@@ -90,7 +85,12 @@ class OracleLatent(LatentEstimator):
     _min_voters = 1
 
     def __init__(
-        self, latent_model: LatentModel | None = None, *, decision: str = "ml", missing: Any = None, positive: Any = None
+        self,
+        latent_model: LatentModel | None = None,
+        *,
+        decision: str = "ml",
+        missing: Any = None,
+        positive: Any = None,
     ):
         self.latent_model = latent_model
         self.decision = decision
@@ -101,11 +101,11 @@ class OracleLatent(LatentEstimator):
         """Learn the names of the classes; everything else is given."""
         if not isinstance(self.latent_model, LatentModel):
             raise ValueError("OracleLatent needs the true model: OracleLatent(latent_model).")
-        self._read_for_fit(X, sample_weight)
-        if self.latent_model.n_voters != self.n_features_in_:
-            raise ValueError(
-                f"the model has {self.latent_model.n_voters} voters, the votes have {self.n_features_in_}."
-            )
+        votes = self._read(X, reset=True)
+        if self.latent_model.n_voters != votes.n_voters:
+            raise ValueError(f"the model has {self.latent_model.n_voters} voters, the votes have {votes.n_voters}.")
+        weights = as_counts(sample_weight, votes.n_items)
+        self._tie_code_ = more_frequent(votes.codes, np.ones(votes.n_items, np.int64) if weights is None else weights)
         self.latent_model_ = self.latent_model
         return self
 

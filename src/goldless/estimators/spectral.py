@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 
 from goldless.estimators.base import LatentEstimator
 from goldless.estimators.two_stage import ImbalanceRule, independent_estimate
-from goldless.maths.em import RatePrior, run_em
-from goldless.votes.passes import GroupedPatterns
 
 
 class SpectralMetaLearner(LatentEstimator):
@@ -51,7 +49,7 @@ class SpectralMetaLearner(LatentEstimator):
     Examples
     --------
     >>> import goldless as gl
-    >>> X, y = gl.simulate_votes(5000, groups=[1] * 6, imbalance=-0.4, random_state=1)
+    >>> X, y = gl.simulate_votes(5000, [1] * 6, imbalance=-0.4, group_accuracy=(0.8, 1), random_state=1)
     >>> model = gl.SpectralMetaLearner().fit(X)
     >>> round(model.imbalance_, 1)
     -0.4
@@ -94,13 +92,7 @@ class SpectralMetaLearner(LatentEstimator):
         table = votes.table
         model = independent_estimate(table, table.pair_counts.covariance(), rule)
         if self.em:
-            right, wrong = self.prior
-            passes = GroupedPatterns(table, model.groups)
-            result = run_em(
-                model, passes.expect, prior=RatePrior(right, wrong), max_iter=self.max_iter, tol=self.tol
-            )
-            model = result.model
-            self._store_em(result)
+            model = self._improve(model, table)
         self.latent_model_ = votes.embed(model)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self

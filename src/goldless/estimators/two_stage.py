@@ -101,7 +101,11 @@ class LatentValues(NamedTuple):
 
 
 def first_stage(
-    table: PatternTable, estimate: CovarianceEstimate, groups: NDArray[np.int64], rule: ImbalanceRule, hard: bool
+    table: PatternTable,
+    estimate: CovarianceEstimate,
+    groups: NDArray[np.int64],
+    rule: ImbalanceRule,
+    hard: bool,
 ) -> LatentValues:
     """Estimate every group by itself: accuracies towards its latent, and the value of the latent."""
     n_groups = int(groups.max()) + 1
@@ -183,7 +187,10 @@ def two_stage_estimate(
 def _of_voters(estimate: CovarianceEstimate, voters: NDArray[np.integer]) -> CovarianceEstimate:
     block = np.ix_(voters, voters)
     return CovarianceEstimate(
-        estimate.covariance[block], estimate.standard_error[block], estimate.mean[voters], estimate.n_pairs[block]
+        estimate.covariance[block],
+        estimate.standard_error[block],
+        estimate.mean[voters],
+        estimate.n_pairs[block],
     )
 
 

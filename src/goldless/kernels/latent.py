@@ -97,9 +97,7 @@ def _posterior(hub, state_weights):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def expect(
-    packed, counts, block_of_byte, tables, group_rates, state_weights, state_counts, group_counts, histogram
-):  # type: ignore[no-untyped-def]
+def expect(packed, counts, block_of_byte, tables, group_rates, state_weights, state_counts, group_counts, histogram):  # type: ignore[no-untyped-def]
     """Add the expected counts of the rows (E-step) and return their log-likelihood.
 
     ``state_counts[s]``, ``group_counts[k, a, s]`` and ``histogram[byte, value, parent state]`` are added to.

@@ -74,7 +74,7 @@ class PackingPlan:
             codes[:, voter] = digits.astype(np.int8) - (self.n_states - 2)
         return codes
 
-    def tables(self, log_positive: NDArray[np.floating], log_negative: NDArray[np.floating]) -> NDArray:
+    def tables(self, log_positive: NDArray[np.float64], log_negative: NDArray[np.float64]) -> NDArray:
         """Return the log-likelihood of every byte value, shape (n_bytes, 256, n_parent_states).
 
         Parameters
@@ -87,7 +87,7 @@ class PackingPlan:
         _fill_tables(self.byte_of_voter, self.weight_of_voter, self.n_states, log_votes, tables)
         return tables
 
-    def votes_in_state(self, histogram: NDArray[np.floating]) -> NDArray[np.floating]:
+    def votes_in_state(self, histogram: NDArray[np.float64]) -> NDArray[np.float64]:
         """Expand a histogram over byte values into counts of shape (n_voters, n_parent_states, 2).
 
         ``histogram`` has shape (n_bytes, 256, n_parent_states); the last axis of the result is (negative,

@@ -15,19 +15,17 @@ from goldless.kernels.threads import ordered_map
 _N_TASKS = 16
 
 
-def score_by_sets(covariance: NDArray[np.floating]) -> NDArray[np.floating]:
+def score_by_sets(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the score in O(m^4 / 24): every set of four voters is visited once and serves six entries."""
     n_voters = len(covariance)
-    parts = ordered_map(
-        lambda first: _score_of_sets(covariance, first, _N_TASKS), range(min(_N_TASKS, n_voters))
-    )
+    parts = ordered_map(lambda first: _score_of_sets(covariance, first, _N_TASKS), range(min(_N_TASKS, n_voters)))
     score = np.zeros_like(covariance)
     for part in parts:
         score += part
     return score + score.T
 
 
-def score_by_sorting(covariance: NDArray[np.floating]) -> NDArray[np.floating]:
+def score_by_sorting(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the score in O(m^3), one linear-time sort for every pair of voters.
 
     The pair (i, k) puts voter j at the point (r_ij, r_kj) of the plane; the term is the absolute cross product
@@ -41,15 +39,13 @@ def score_by_sorting(covariance: NDArray[np.floating]) -> NDArray[np.floating]:
     blocks = np.array_split(np.arange(n_voters), n_blocks)
     ordered_map(lambda block: _score_of_pairs(covariance, block, block, score), blocks)
     for matches in _round_robin(n_blocks):
-        ordered_map(
-            lambda match: _score_of_pairs(covariance, blocks[match[0]], blocks[match[1]], score), matches
-        )
+        ordered_map(lambda match: _score_of_pairs(covariance, blocks[match[0]], blocks[match[1]], score), matches)
     return (score + score.T) / 2  # the two triangles are the same sum in another order
 
 
 def score_by_sampling(
-    covariance: NDArray[np.floating], n_samples: int, seed: int
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    covariance: NDArray[np.float64], n_samples: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the score and its standard error from ``n_samples`` random pairs {k, l} for each entry."""
     n_voters = len(covariance)
     score = np.zeros_like(covariance)

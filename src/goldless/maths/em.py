@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from goldless.maths.latent_model import LatentModel
 
 _CLIP = 1e-10
+_LOG_ODDS_LIMIT = 20.0
 
 
 @dataclass(frozen=True)
@@ -82,24 +83,22 @@ class EMResult:
         Parameters after the last M-step.
     log_likelihood : float
         Log-likelihood of the votes under the parameters of the last E-step.
-    objective : ndarray of shape (n_iter,)
-        Penalised log-likelihood at every E-step; never falls.
+    objective : ndarray of shape (n_accepted,)
+        Penalised log-likelihood at every model that was accepted; never falls.
+    n_iter : int
+        Number of E-steps, that is, of passes over the votes.
     converged : bool
-        Whether the last gain was at most ``tol`` per item.
+        Whether the last plain step gained at most ``tol`` per item.
     gap : float
-        The last gain per item.
+        The last gain of a plain step, per item.
     """
 
     model: LatentModel
     log_likelihood: float
     objective: NDArray[np.float64]
+    n_iter: int
     converged: bool
     gap: float
-
-    @property
-    def n_iter(self) -> int:
-        """Number of iterations."""
-        return len(self.objective)
 
 
 def maximise(counts: ExpectedCounts, groups: NDArray[np.int64], prior: RatePrior) -> LatentModel:
@@ -127,7 +126,11 @@ def run_em(
     max_iter: int,
     tol: float,
 ) -> EMResult:
-    """Alternate E- and M-steps until the objective gains at most ``tol`` per item.
+    """Alternate E- and M-steps, with extrapolation, until a plain step gains at most ``tol`` per item.
+
+    Every two plain steps are followed by a jump along their direction (squared extrapolation of Varadhan and
+    Roland 2008, on the log-odds of all rates). A jump that would lower the objective is not taken, so the
+    objective never falls, and each E-step counts as one iteration.
 
     Parameters
     ----------
@@ -141,18 +144,81 @@ def run_em(
         When to stop.
     """
     own_latent = np.bincount(start.groups) >= 2
-    model, objective = start, []
-    gap, converged = np.inf, False
-    log_likelihood = -np.inf
-    while len(objective) < max_iter and not converged:
+    accepted: list[float] = []
+
+    def visit(model: LatentModel) -> tuple[ExpectedCounts, float]:
         counts = expect(model)
-        log_likelihood = counts.log_likelihood
-        objective.append(log_likelihood + prior.log_density(model, own_latent))
-        if len(objective) > 1:
-            gap = (objective[-1] - objective[-2]) / max(counts.labels.sum(), 1.0)
-            converged = bool(gap <= tol)
-        model = maximise(counts, start.groups, prior)
-    return EMResult(model, log_likelihood, np.array(objective), converged, float(gap))
+        return counts, counts.log_likelihood + prior.log_density(model, own_latent)
+
+    model = start
+    counts, objective = visit(model)
+    accepted.append(objective)
+    n_visits, gap = 1, np.inf
+    while n_visits < max_iter:
+        first = maximise(counts, start.groups, prior)
+        first_counts, first_objective = visit(first)
+        n_visits += 1
+        accepted.append(first_objective)
+        gap = (first_objective - objective) / max(float(counts.labels.sum()), 1.0)
+        if gap <= tol:
+            model, counts = first, first_counts
+            break
+        second = maximise(first_counts, start.groups, prior)
+        jump = _extrapolate(model, first, second)
+        model, counts, objective = first, first_counts, first_objective
+        if n_visits < max_iter:
+            jump_counts, jump_objective = visit(jump)
+            n_visits += 1
+            if jump_objective >= first_objective:
+                model, counts, objective = jump, jump_counts, jump_objective
+                accepted.append(objective)
+    return EMResult(
+        model=maximise(counts, start.groups, prior),
+        log_likelihood=counts.log_likelihood,
+        objective=np.array(accepted),
+        n_iter=n_visits,
+        converged=bool(gap <= tol),
+        gap=float(gap),
+    )
+
+
+def _extrapolate(model: LatentModel, first: LatentModel, second: LatentModel) -> LatentModel:
+    """Jump along the path of two steps, on log-odds, by the length that would end it if it were linear."""
+    at_start, at_first, at_second = _log_odds(model), _log_odds(first), _log_odds(second)
+    step = at_first - at_start
+    bend = at_second - at_first - step
+    length = float(np.sqrt((step @ step) / max(float(bend @ bend), 1e-300)))
+    if length <= 1:
+        return second
+    length = min(length, 64.0)
+    odds = (at_start + 2 * length * step + length**2 * bend).clip(-_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT)
+    rates = 0.5 * (1 + np.tanh(0.5 * odds))
+    n_voters, n_groups = model.n_voters, model.n_groups
+    own_latent = np.bincount(model.groups) >= 2
+    bounds = np.cumsum([n_voters, n_voters, n_groups, n_groups])
+    sensitivity, specificity, group_sensitivity, group_specificity, balance = np.split(rates, bounds)
+    return LatentModel(
+        groups=model.groups,
+        class_balance=balance[0],
+        group_sensitivity=np.where(own_latent, group_sensitivity, 1.0),
+        group_specificity=np.where(own_latent, group_specificity, 1.0),
+        sensitivity_given_group=sensitivity,
+        specificity_given_group=specificity,
+    )
+
+
+def _log_odds(model: LatentModel) -> NDArray[np.float64]:
+    """Return the log-odds of all rates as one vector."""
+    rates = np.concatenate(
+        [
+            model.sensitivity_given_group,
+            model.specificity_given_group,
+            model.group_sensitivity,
+            model.group_specificity,
+            [model.class_balance],
+        ]
+    ).clip(_CLIP, 1 - _CLIP)
+    return np.log(rates) - np.log1p(-rates)
 
 
 def _rate(right: NDArray[np.float64], wrong: NDArray[np.float64], prior: RatePrior) -> NDArray[np.float64]:

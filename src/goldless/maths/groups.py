@@ -16,7 +16,7 @@ from goldless.maths.rank_one import residual
 from goldless.maths.score import score_matrix
 
 _ALL_COUNTS_UP_TO = 150
-_TIE = 1e-9
+_TIE = 1e-12  # residuals closer than this, relative to themselves or to all of the matrix, are equal
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,14 @@ def assign_groups(
         raise ValueError(f"the number of groups must lie between 1 and {n_voters}, got {candidates}")
     score = np.asarray(score_matrix(covariance)) if score is None else score
     clustering = ScoreClustering(score)
+    tie = _TIE * float((covariance**2).sum())
     path: dict[int, float] = {}
     best = None
     for count in reversed(candidates):
         groups = clustering.cluster(count)
         fit = residual(covariance, groups)
         path[count] = fit.value
-        if best is None or fit.value < best[1].value * (1 - _TIE):
+        if best is None or fit.value < best[1].value * (1 - _TIE) - tie:
             best = (groups, fit)
     assert best is not None
     groups, fit = best

@@ -46,7 +46,7 @@ class LatentModel:
     >>> model.sensitivity.round(2)
     array([0.74, 0.74, 0.7 ])
     >>> model.posterior([[1, 1, 0], [-1, -1, 1]]).round(3)
-    array([0.622, 0.7  ])
+    array([0.621, 0.7  ])
     """
 
     groups: NDArray[np.int64]
@@ -55,7 +55,7 @@ class LatentModel:
     group_specificity: NDArray[np.float64]
     sensitivity_given_group: NDArray[np.float64]
     specificity_given_group: NDArray[np.float64]
-    copy_of: NDArray[np.int64] | None = None
+    copy_of: NDArray[np.int64] = None  # type: ignore[assignment]  # filled in below
 
     def __post_init__(self) -> None:
         groups = as_groups(self.groups, np.size(self.groups))
@@ -151,14 +151,12 @@ class LatentModel:
             (self.group_specificity, 1 - 2 * self.specificity),
         ):
             latent_variance = (4 * group_rate * (1 - group_rate))[self.groups]
-            by_class.append(
-                self._with_copies(np.where(same, latent_variance * np.outer(spread, spread), 0.0), mean)
-            )
+            by_class.append(self._with_copies(np.where(same, latent_variance * np.outer(spread, spread), 0.0), mean))
         return by_class[0], by_class[1]
 
     def _with_copies(self, covariance: NDArray, mean: NDArray) -> NDArray[np.float64]:
         """Give every voter, and every voter with its copies, the variance 1 - mean^2."""
-        copies = self.copy_of[:, None] == self.copy_of[None, :]  # type: ignore[index]
+        copies = self.copy_of[:, None] == self.copy_of[None, :]
         return np.where(copies, (1 - mean**2)[:, None], covariance)
 
     # -- likelihood -----------------------------------------------------------------------------------------
@@ -219,7 +217,7 @@ class LatentModel:
             raise ValueError(f"codes of {self.n_voters} voters are needed, got shape {checked.shape}")
         if checked.size and (checked.min() < -1 or checked.max() > 1):
             raise ValueError("codes must be -1 (missing), 0 (negative) or 1 (positive)")
-        return merge_copies(checked, self.copy_of)  # type: ignore[arg-type]
+        return merge_copies(checked, self.copy_of)
 
     def _every_group_a_block(self, codes: NDArray[np.int8]) -> tuple[PackingPlan, NDArray, NDArray]:
         original = self.copy_of == np.arange(self.n_voters)
@@ -257,9 +255,7 @@ class LatentModel:
         labels = rng.random(n_items) < self.class_balance
         latent_rate = np.where(labels[:, None], self.group_sensitivity, 1 - self.group_specificity)
         latents = rng.random((n_items, self.n_groups)) < latent_rate
-        vote_rate = np.where(
-            latents[:, self.groups], self.sensitivity_given_group, 1 - self.specificity_given_group
-        )
+        vote_rate = np.where(latents[:, self.groups], self.sensitivity_given_group, 1 - self.specificity_given_group)
         votes = rng.random((n_items, self.n_voters)) < vote_rate
         return votes[:, self.copy_of].astype(np.int8), labels.astype(np.int8), latents.astype(np.int8)
 
@@ -270,7 +266,7 @@ class LatentModel:
         numbered = as_groups(groups, len(voters))
         order = np.empty(len(kept), dtype=np.int64)
         order[numbered] = self.groups[voters]
-        originals = self.copy_of[voters]  # type: ignore[index]
+        originals = self.copy_of[voters]
         return LatentModel(
             groups=numbered,
             class_balance=self.class_balance,
@@ -296,9 +292,7 @@ class LatentModel:
         )
 
 
-def independent_model(
-    class_balance: float, sensitivity: ArrayLike, specificity: ArrayLike
-) -> LatentModel:
+def independent_model(class_balance: float, sensitivity: ArrayLike, specificity: ArrayLike) -> LatentModel:
     """Return the model of Dawid and Skene: every voter alone with Y."""
     n_voters = np.size(sensitivity)
     ones = np.ones(n_voters)

@@ -85,17 +85,26 @@ def _complete(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArr
         if len(voters) < 2:
             continue
         block = np.ascontiguousarray(matrix[np.ix_(voters, voters)])
-        part_loadings = _leading_eigenvector(block)
-        descend(block, np.ascontiguousarray(weight[np.ix_(voters, voters)]), part_loadings, _TOL, _MAX_SWEEPS)
+        block_weight = np.ascontiguousarray(weight[np.ix_(voters, voters)])
+        part_loadings = _start(block, block_weight)
+        descend(block, block_weight, part_loadings, _TOL, _MAX_SWEEPS)
         loadings[voters] = part_loadings if part_loadings.sum() >= 0 else -part_loadings
     return loadings
 
 
-def _leading_eigenvector(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the eigenvector of the largest eigenvalue, scaled so that its square norm is that eigenvalue."""
+def _start(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the leading eigenvector in the scale that fits the weighted entries best.
+
+    A little of the row sums is mixed in, so that a coordinate that is zero by symmetry can leave the saddle.
+    """
     last = len(matrix) - 1
-    values, vectors = eigh(matrix, subset_by_index=[last, last])
-    return np.ascontiguousarray(vectors[:, 0] * np.sqrt(max(values[0], 0.0)))
+    _, vectors = eigh(matrix, subset_by_index=[last, last])
+    direction, rows = vectors[:, 0], matrix.sum(axis=1)
+    sign = 1.0 if direction @ rows >= 0 else -1.0
+    direction = sign * direction + 1e-3 * rows / max(float(np.linalg.norm(rows)), 1e-300)
+    product = np.outer(direction, direction)
+    scale = (weight * product * matrix).sum() / max((weight * product**2).sum(), 1e-300)
+    return np.ascontiguousarray(direction * np.sqrt(max(scale, 0.0)))
 
 
 def residual(matrix: ArrayLike, groups: ArrayLike) -> Residual:

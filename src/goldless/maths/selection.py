@@ -51,7 +51,8 @@ def separation(model: LatentModel, voters: list[int]) -> float:
     ``d' C^-1 d`` with d the difference of mean votes between the classes and C the mean of C+ and C- within the
     model. A voter that only repeats what others of its group say adds little.
     """
-    within = sum(model.conditional_covariance()) / 2  # type: ignore[arg-type]
+    positive, negative = model.conditional_covariance()
+    within = (positive + negative) / 2
     difference = 2 * (model.sensitivity + model.specificity - 1)[voters]
-    block = within[np.ix_(voters, voters)]  # type: ignore[index]
+    block = within[np.ix_(voters, voters)]
     return float(difference @ np.linalg.solve(block + 1e-9 * np.eye(len(voters)), difference))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.votes.counts import PairCounts
-from goldless.votes.encoding import encode_votes
+from goldless.votes.encoding import encode_truth, encode_votes
 
 
 def conditional_covariance(
@@ -29,14 +29,10 @@ def conditional_covariance(
         A label that means "no vote", and the label to call positive.
     """
     votes = encode_votes(X, missing=missing, positive=positive)
-    truth = np.asarray(y)
-    if truth.shape != (votes.n_items,):
-        raise ValueError(f"y must be one label for each of {votes.n_items} items, got shape {truth.shape}")
-    unknown = ~np.isin(truth, votes.classes)
-    if unknown.any():
-        raise ValueError(f"y holds {truth[unknown][0]!r}, which no voter ever says")
-    positive_items, negative_items = (
-        PairCounts.of(np.ascontiguousarray(votes.codes[truth == label])).covariance().covariance
-        for label in votes.classes[::-1]
+    truth = encode_truth(y, votes)
+    if min(np.bincount(truth, minlength=2)) < 2:
+        raise ValueError("y must hold two items of each class: a single item does not vary.")
+    negative_items, positive_items = (
+        PairCounts.of(votes.codes[truth == code]).covariance().covariance for code in (0, 1)
     )
     return positive_items, negative_items

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from goldless.kernels.counts import pair_counts
 from goldless.maths.covariance import CovarianceEstimate, covariance_from_counts
 
-_EXACT_FLOAT = 2**53
-
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
@@ -30,9 +28,14 @@ class PairCounts:
     @classmethod
     def of(cls, codes: NDArray[np.int8], weights: NDArray[np.int64] | None = None) -> PairCounts:
         """Count rows of codes, each standing for ``weights`` items (by default one)."""
-        if weights is None or (weights == 1).all():
-            return cls(*pair_counts(codes, complete=bool(not codes.size or codes.min() >= 0)))
-        return cls(*_weighted_pair_counts(codes, weights))
+        complete = bool(not codes.size or codes.min() >= 0)
+        if weights is None:
+            return cls(*pair_counts(codes, complete))
+        # one exact popcount for each binary digit of the weights, over the rows that have it
+        total = cls(*pair_counts(codes[weights & 1 == 1], complete))
+        for digit in range(1, int(weights.max(initial=0)).bit_length()):
+            total += cls(*(pair_counts(codes[weights >> digit & 1 == 1], complete))) * 2**digit
+        return total
 
     def __add__(self, other: PairCounts) -> PairCounts:
         return PairCounts(
@@ -40,6 +43,9 @@ class PairCounts:
             self.first_positive + other.first_positive,
             self.both_positive + other.both_positive,
         )
+
+    def __mul__(self, times: int) -> PairCounts:
+        return PairCounts(self.both * times, self.first_positive * times, self.both_positive * times)
 
     @property
     def votes_cast(self) -> NDArray[np.int64]:
@@ -71,19 +77,3 @@ class PairCounts:
         same &= telling[:, None] & telling[None, :]
         np.fill_diagonal(same, True)
         return same.argmax(axis=1)
-
-
-def _weighted_pair_counts(codes: NDArray[np.int8], weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Count by matrix products in float64, which are exact below 2**53."""
-    if int(weights.sum()) >= _EXACT_FLOAT:
-        raise ValueError("more than 2**53 items cannot be counted exactly")
-    n_voters = codes.shape[1]
-    totals = np.zeros((3, n_voters, n_voters))
-    for start in range(0, len(codes), 1 << 16):
-        block = codes[start : start + (1 << 16)]
-        weight = weights[start : start + (1 << 16), None].astype(np.float64)
-        positive, observed = (block == 1).astype(np.float64), (block >= 0).astype(np.float64)
-        weighted = positive * weight
-        totals += np.stack([(observed * weight).T @ observed, weighted.T @ observed, weighted.T @ positive])
-    both, first_positive, both_positive = totals.astype(np.int64)
-    return both, first_positive, both_positive

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
@@ -13,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 MISSING = -1
+_UNKNOWN = -2  # a label that is not one of the classes; never leaves this module
+_MANY = 8  # more distinct labels than this are found by sorting
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,7 @@ def voter_name(names: NDArray | None, voter: int) -> str:
     return f"column {voter}" if names is None else repr(str(names[voter]))
 
 
-def encode_votes(
-    X: Any, *, classes: ArrayLike | None = None, missing: Any = None, positive: Any = None
-) -> Votes:
+def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = None, positive: Any = None) -> Votes:
     """Encode votes.
 
     Parameters
@@ -92,56 +91,143 @@ def encode_votes(
             "Sparse data was passed: votes must be dense, because a zero that is not stored could be a vote or a "
             "missing vote; use X.toarray() and say which with missing=0 or by leaving NaN."
         )
-    source = _FrameSource.of(X) or _ArraySource(X)
-    known = None if classes is None else np.asarray(classes)
-    found = _choose_classes(source, missing, positive) if known is None else known
-    codes = source.codes(found, missing)
-    return Votes(codes, found, source.voters, source.items)
+    for name, label in (("missing", missing), ("positive", positive)):
+        if isinstance(label, list | set | dict | np.ndarray):
+            raise TypeError(f"{name} must be one label, got the {type(label).__name__} {label!r}.")
+    source = _frame_source(X) or _array_source(X)
+    for axis, what in enumerate(("sample(s)", "feature(s)")):
+        if source.shape[axis] == 0:
+            raise ValueError(
+                f"Found array with 0 {what} (shape={source.shape}) while a minimum of 1 is required: rows are items "
+                "and columns are voters."
+            )
+    try:
+        chosen = _choose_classes(source, missing, positive) if classes is None else np.asarray(classes)
+        codes = _encode(source, chosen, missing)
+    except TypeError:
+        _refuse_unhashable(source)
+        raise
+    if codes.min() == _UNKNOWN:
+        row, column = np.argwhere(codes == _UNKNOWN)[0]
+        raise ValueError(
+            f"Unknown label {_plain(source.label(row, column))!r} in {source.place(row, column)}: the classes are "
+            f"{_listed(chosen)}."
+        )
+    return Votes(codes, chosen, source.voters, source.items)
 
 
-def _choose_classes(source: _ArraySource | _FrameSource, missing: Any, positive: Any) -> NDArray:
+def encode_truth(y: ArrayLike, votes: Votes) -> NDArray[np.int8]:
+    """Encode true labels of the items in the classes of their votes; none may be missing."""
+    truth = np.asarray(y)
+    if truth.shape != (votes.n_items,):
+        raise ValueError(f"y must be one label for each of {votes.n_items} items, got shape {truth.shape}.")
+    codes = _codes_of(truth, votes.classes, None)
+    if codes.min() < 0:
+        row = int(np.flatnonzero(codes < 0)[0])
+        raise ValueError(
+            f"y holds {_plain(truth[row])!r} in row {row}: every item needs one of the labels of the votes, "
+            f"{_listed(votes.classes)}."
+        )
+    return codes
+
+
+# -- labels -------------------------------------------------------------------------------------------------
+
+
+def _choose_classes(source: _Source, missing: Any, positive: Any) -> NDArray:
     """Return (negative, positive) or say why there are not two classes."""
-    labels = source.distinct(missing)
+    labels = _sorted_labels(source, missing)
     if len(labels) > 2:
         if all(isinstance(label, Number) for label in labels) and set(labels) == {-1, 0, 1}:
             raise ValueError(
                 "The labels are -1, 0 and 1, and it is not clear which one is a missing vote: pass missing=0 if "
                 "-1 and 1 are the classes, or missing=-1 if 0 and 1 are."
             )
-        where = source.where(labels[2], missing)
         raise ValueError(
-            f"Two classes are needed, but the votes hold at least three labels: {_listed(labels)} ({where}). If "
-            "one of them means 'no vote', pass it as missing=...; otherwise combine one class against the rest."
+            f"Two classes are needed, but the votes hold {len(labels)} labels: {_listed(labels)} (the third is in "
+            f"{_first_place(source, labels[2])}); if one of them means 'no vote', pass it as missing=..., otherwise "
+            "combine one class against the rest."
         )
     if len(labels) < 2:
-        what = f"only one class occurs in the votes ({labels[0]!r})" if labels else "all votes are missing"
-        raise ValueError(f"Nothing to combine: {what}; two classes are needed.")
+        seen = f"only one class occurs in the votes ({_plain(labels[0])!r})" if labels else "all votes are missing"
+        raise ValueError(f"Nothing to combine: {seen}; two classes are needed.")
     if positive is not None:
         if positive not in labels:
             raise ValueError(f"positive={positive!r} is not one of the labels {_listed(labels)}.")
-        labels = sorted(labels, key=lambda label: label == positive)
-    return np.array(labels)
+        labels.sort(key=lambda label: label == positive)
+    if all(np.isscalar(label) for label in labels):
+        return np.array(labels)
+    classes = np.empty(2, dtype=object)
+    classes[0], classes[1] = labels
+    return classes
 
 
-def _listed(labels: list) -> str:
-    shown = ", ".join(repr(_plain(label)) for label in labels[:5])
-    return shown + (", ..." if len(labels) > 5 else "")
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _sorted_labels(labels: set, where: Any) -> list:
-    """Sort labels of one kind; refuse a mixture of kinds."""
-    kinds = {_kind(label): label for label in labels}
+def _sorted_labels(source: _Source, missing: Any) -> list:
+    """Return the distinct labels, sorted; refuse infinities and a mixture of kinds."""
+    found = {label for _, values in source.blocks() for label in _distinct(values)}
+    labels = [label for label in found if not _means_missing(label, missing)]
+    for label in labels:
+        if isinstance(label, float | np.floating) and np.isinf(label):
+            raise ValueError(
+                f"Input contains infinity (inf) in {_first_place(source, label)}: votes are two labels, and a "
+                "missing vote is NaN."
+            )
+    kinds = {_kind(label): label for label in sorted(labels, key=repr, reverse=True)}
     if len(kinds) > 1:
-        (one, first), (other, second) = list(kinds.items())[:2]
+        (one, first), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         raise ValueError(
-            f"Labels of different types: {one} such as {first!r} and {other} such as {second!r} ({where(second)}); "
-            "give all votes as one type."
+            f"Labels of different types: {one} such as {_plain(first)!r} and {other} such as {_plain(second)!r} (in "
+            f"{_first_place(source, second)}); give all votes as one type."
         )
-    return sorted(labels)
+    try:
+        return sorted(labels)
+    except TypeError:  # labels without an order, such as members of an Enum
+        return sorted(labels, key=repr)
+
+
+def _distinct(values: NDArray) -> Iterable:
+    """Return the distinct labels of a block, missing ones perhaps among them."""
+    if values.dtype == object:
+        return set(values.ravel().tolist())
+    labels: list = []
+    rest = values == values
+    while rest.any():  # a pass for each label, since two or three are expected
+        if len(labels) == _MANY:
+            return np.unique(values)
+        labels.append(values.flat[rest.argmax()])
+        rest &= values != labels[-1]
+    return labels
+
+
+def _means_missing(label: Any, missing: Any) -> bool:
+    return is_missing(label) or (missing is not None and bool(label == missing))
+
+
+def is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or NA."""
+    if label is None:
+        return True
+    try:
+        return bool(label != label)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def _refuse_unhashable(source: _Source) -> None:
+    """Name the first vote that cannot be a label, such as a list."""
+    for index, values in source.blocks():
+        for position, label in zip(np.ndindex(values.shape), values.flat, strict=True):
+            try:
+                hash(label)
+            except TypeError:
+                here = np.zeros(values.shape, dtype=bool)
+                here[position] = True
+                everywhere = np.zeros(source.shape, dtype=bool)
+                everywhere[index] = here
+                raise TypeError(
+                    f"argument must be a string or a number: the vote in "
+                    f"{source.place(*np.argwhere(everywhere)[0])} is a {type(label).__name__}."
+                ) from None
 
 
 def _kind(label: Any) -> str:
@@ -152,195 +238,164 @@ def _kind(label: Any) -> str:
     return f"values of type {type(label).__name__}"
 
 
-def _is_missing(label: Any) -> bool:
-    """Whether a Python object is None, NaN, NaT or NA."""
-    if label is None:
-        return True
-    if isinstance(label, str):
-        return False
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _listed(labels: Iterable) -> str:
+    shown = [repr(_plain(label)) for label in labels]
+    return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+
+
+# -- codes --------------------------------------------------------------------------------------------------
+
+
+def _encode(source: _Source, classes: Sequence | NDArray, missing: Any) -> NDArray[np.int8]:
+    """Return the codes of all votes, with _UNKNOWN for labels that are not of the classes."""
+    codes = np.full(source.shape, MISSING, dtype=np.int8)
+    for index, values in source.blocks():
+        codes[index] = _codes_of(values, classes, missing)
+    return codes
+
+
+def _codes_of(values: NDArray, classes: Sequence | NDArray, missing: Any) -> NDArray[np.int8]:
+    """Return the codes of an array of labels of any shape."""
+    if values.dtype == object:  # by hashing, because objects such as pandas.NA do not compare
+        flat = values.ravel().tolist()
+        code_of = {label: code for code, label in enumerate(classes)}
+        for label in set(flat) - code_of.keys():
+            code_of[label] = MISSING if _means_missing(label, missing) else _UNKNOWN
+        return np.fromiter(map(code_of.__getitem__, flat), np.int8, len(flat)).reshape(values.shape)
+    is_negative, is_positive = (_equals(values, label) for label in classes)
+    codes = is_positive.astype(np.int8)
+    other = ~(is_negative | is_positive)
+    if other.any():
+        labels = values[other]
+        absent = (labels != labels) | (missing is not None and _equals(labels, missing))
+        codes[other] = np.where(absent, MISSING, _UNKNOWN)
+    return codes
+
+
+def _equals(values: NDArray, label: Any) -> NDArray[np.bool_]:
+    """Compare an array that holds no objects with a label; a label of another type equals nothing."""
+    return values == label if np.isscalar(label) else np.zeros(values.shape, dtype=bool)
+
+
+def _first_place(source: _Source, label: Any) -> str:
+    """Say where a label first occurs."""
+    return source.place(*np.argwhere(_encode(source, (label, label), None) >= 0)[0])
+
+
+# -- sources ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Votes as they came: one array, or the columns of a frame.
+
+    Attributes
+    ----------
+    shape : (n_items, n_voters)
+    blocks : callable
+        Yields ``(index, values)``: an array of labels of one type, and where it belongs in a table of this shape.
+        What no block covers is missing.
+    label : callable
+        Returns the label in a row and a column.
+    voters, items : ndarray or None
+        Names of the columns, if they are all strings, and of the rows.
+    """
+
+    shape: tuple[int, int]
+    blocks: Callable[[], Iterator[tuple[Any, NDArray]]]
+    label: Callable[[int, int], Any]
+    voters: NDArray | None = None
+    items: NDArray | None = None
+
+    def place(self, row: int, column: int) -> str:
+        """Return how to call a place in a message."""
+        return f"row {row}, column {column if self.voters is None else repr(self.voters[column])}"
+
+
+def _array_source(X: Any, names: Sequence | None = None, items: NDArray | None = None) -> _Source:
+    """Read anything numpy reads."""
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.where(np.ma.getmaskarray(X), None, X.data)
     try:
-        return bool(label != label)
-    except (TypeError, ValueError):  # pandas.NA has no truth value
-        return True
+        array = np.asarray(X)
+        if array.dtype.kind in "USOT" and not isinstance(X, np.ndarray):
+            array = np.asarray(X, dtype=object)  # numpy would turn numbers and NaN next to a string into strings
+    except ValueError:
+        raise ValueError("The votes are not a table: the rows have different lengths.") from None
+    if array.ndim == 0:
+        raise TypeError(f"Votes are an array or a frame, rows items and columns voters; got a {type(X).__name__}.")
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead: rows are items and columns are voters. "
+            "Reshape your data either using X.reshape(-1, 1) if there is a single voter or X.reshape(1, -1) "
+            "if there is a single item."
+        )
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: votes are two labels.")
+    if array.dtype.kind in "TV":
+        array = array.astype(object)
+
+    def blocks() -> Iterator[tuple[Any, NDArray]]:
+        yield ..., array
+
+    return _Source(array.shape, blocks, lambda row, column: array[row, column], _strings(names), items)
 
 
-class _ArraySource:
-    """Votes in an array."""
-
-    voters = None
-    items = None
-
-    def __init__(self, X: Any):
-        try:
-            array = np.asarray(X)
-        except ValueError as error:
-            raise ValueError(f"The votes are not a table: the rows have different lengths ({error}).") from None
-        if array.ndim != 2:
-            raise ValueError(
-                f"Expected 2D array, got {array.ndim}D array instead: rows are items and columns are voters. "
-                "Reshape your data either using X.reshape(-1, 1) if there is a single voter or X.reshape(1, -1) "
-                "if there is a single item."
-            )
-        if np.issubdtype(array.dtype, np.complexfloating):
-            raise ValueError("Complex data not supported: votes are two labels.")
-        if array.dtype.kind in "mM":
-            array = array.astype(object)
-        self.array = array
-        self.numeric = array.dtype.kind in "biuf"
-
-    def _missing_mask(self, missing: Any) -> NDArray[np.bool_] | None:
-        array = self.array
-        mask = None
-        if array.dtype.kind == "f":
-            mask = np.isnan(array)
-        elif array.dtype == object:
-            mask = np.fromiter((_is_missing(label) for label in array.flat), bool, array.size)
-            mask = mask.reshape(array.shape)
-        if missing is not None and not _is_missing(missing):
-            equal = np.asarray(array == missing)
-            if equal.shape == array.shape:
-                mask = equal if mask is None else mask | equal
-        return mask
-
-    def distinct(self, missing: Any) -> list:
-        """Return the distinct labels, sorted; at most a few are needed, but all are found."""
-        array, mask = self.array, self._missing_mask(missing)
-        if self.numeric:
-            if array.dtype.kind == "f" and np.isinf(array).any():
-                row, column = np.argwhere(np.isinf(array))[0]
-                raise ValueError(
-                    f"Input contains infinity (inf) at row {row}, column {column}: votes are two labels, and a "
-                    "missing vote is NaN."
-                )
-            known = array if mask is None or not mask.any() else array[~mask]
-            if not known.size:
-                return []
-            low, high = known.min(), known.max()
-            if ((known == low) | (known == high)).all():
-                return [low] if low == high else [low, high]
-            return list(np.unique(known))
-        known = array.ravel() if mask is None else array[~mask]
-        if array.dtype.kind in "US":
-            return list(np.unique(known))
-        try:
-            labels = set(known.tolist())
-        except TypeError:
-            kind = type(next(label for label in known if label.__hash__ is None)).__name__
-            raise TypeError(
-                f"argument must be a string or a number: a vote of type {kind} is not a label."
-            ) from None
-        return _sorted_labels(labels, lambda label: self.where(label, missing))
-
-    def where(self, label: Any, missing: Any) -> str:
-        """Return where a label first occurs."""
-        hits = np.argwhere(np.asarray(self.array == label))
-        return f"{_plain(label)!r} is at row {hits[0][0]}, column {hits[0][1]}" if len(hits) else "position unknown"
-
-    def codes(self, classes: NDArray, missing: Any) -> NDArray[np.int8]:
-        """Return the codes, or say which label is not one of the classes."""
-        array, mask = self.array, self._missing_mask(missing)
-        is_negative, is_positive = _equals(array, classes[0]), _equals(array, classes[1])
-        codes = is_positive.astype(np.int8)
-        seen = is_negative | is_positive
-        if mask is not None:
-            codes[mask] = MISSING
-            seen |= mask
-        if not seen.all():
-            row, column = np.argwhere(~seen)[0]
-            raise ValueError(
-                f"Unknown label {_plain(array[row, column])!r} at row {row}, column {column}: the classes are "
-                f"{_listed(list(classes))}."
-            )
-        return np.ascontiguousarray(codes)
-
-
-def _equals(array: NDArray, label: Any) -> NDArray[np.bool_]:
-    equal = np.asarray(array == label)
-    return equal if equal.shape == array.shape else np.zeros(array.shape, dtype=bool)
-
-
-class _FrameSource:
-    """Votes in a data frame, read column by column."""
-
-    def __init__(self, frame: Any, native: Any):
-        self.frame = frame
-        names = frame.columns
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if list(names).count(name) > 1)
-            raise ValueError(f"Two columns have the name {twice!r}; give every voter its own name.")
-        self.voters = np.array(names, dtype=object) if all(isinstance(name, str) for name in names) else None
-        index = getattr(native, "index", None)
-        self.items = None if index is None or not hasattr(index, "to_numpy") else index.to_numpy()
-
-    @classmethod
-    def of(cls, X: Any) -> _FrameSource | None:
-        """Wrap a frame; None if X is not one."""
-        if isinstance(X, np.ndarray | list | tuple):
-            return None
-        looks_like_frame = hasattr(X, "columns") or hasattr(X, "column_names") or hasattr(X, "collect_schema")
-        try:
-            import narwhals.stable.v1 as nw
-        except ImportError:
-            if looks_like_frame and not hasattr(X, "to_numpy"):
-                raise TypeError(
-                    f"To read a {type(X).__module__.split('.')[0]} frame, install goldless[io]."
-                ) from None
-            return _PandasLikeSource(X) if looks_like_frame else None  # type: ignore[return-value]
-        try:
-            frame = nw.from_native(X, pass_through=True)
-        except (TypeError, ValueError) as error:  # duplicate column names are found here by some backends
-            if looks_like_frame:
-                raise ValueError(f"The frame cannot be read: {error}") from None
-            return None
+def _frame_source(X: Any) -> _Source | None:
+    """Read a frame column by column, each in its own type; None if X is not a frame."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    try:
+        import narwhals.stable.v2 as nw
+    except ImportError:
+        return _frame_source_without_narwhals(X)
+    try:
+        frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
-        return cls(frame, X) if isinstance(frame, nw.DataFrame) else None
+    except nw.exceptions.DuplicateError:
+        _refuse_duplicates(list(X.columns if hasattr(X, "to_numpy") else X.column_names))
+        raise
+    if not isinstance(frame, nw.DataFrame):
+        return None
 
-    def _columns(self) -> Iterator[tuple[str, Any]]:
-        for name in self.frame.columns:
-            yield name, self.frame[name]
+    def blocks() -> Iterator[tuple[Any, NDArray]]:
+        for position, column in enumerate(frame.iter_columns()):
+            present = np.flatnonzero(~np.asarray(column.is_null().to_numpy(), dtype=bool))
+            yield (present, position), column.drop_nulls().to_numpy()
 
-    def distinct(self, missing: Any) -> list:
-        """Return the distinct labels of all columns, sorted."""
-        self._where: dict[Any, Any] = {}
-        for name, column in self._columns():
-            for label in column.unique().to_list():
-                if _is_missing(label) or label == missing:
-                    continue
-                if isinstance(label, float) and math.isinf(label):
-                    raise ValueError(
-                        f"Input contains infinity (inf) in column {name!r}: votes are two labels, and a missing "
-                        "vote is NaN."
-                    )
-                self._where.setdefault(label, name)
-        return _sorted_labels(set(self._where), lambda label: self.where(label, missing))
-
-    def where(self, label: Any, missing: Any) -> str:
-        """Return the column where a label first occurs."""
-        return f"{label!r} is in column {self._where[label]!r}"
-
-    def codes(self, classes: NDArray, missing: Any) -> NDArray[np.int8]:
-        """Return the codes, or say which label is not one of the classes."""
-        codes = np.full(self.frame.shape, MISSING, dtype=np.int8)
-        labels = {_plain(label): code for code, label in enumerate(classes)}
-        for position, (name, column) in enumerate(self._columns()):
-            for label in column.unique().to_list():
-                if _is_missing(label) or (missing is not None and label == missing):
-                    continue
-                if label not in labels:
-                    raise ValueError(
-                        f"Unknown label {label!r} in column {name!r}: the classes are {_listed(list(classes))}."
-                    )
-                hits = (column == label).fill_null(False).to_numpy()
-                codes[np.asarray(hits, dtype=bool), position] = labels[label]
-        return codes
+    index = getattr(X, "index", None)
+    return _Source(
+        frame.shape,
+        blocks,
+        lambda row, column: frame.item(int(row), int(column)),
+        _strings(frame.columns),
+        index.to_numpy() if hasattr(index, "to_numpy") else None,
+    )
 
 
-class _PandasLikeSource(_ArraySource):
-    """A frame with columns and to_numpy, for those who have not installed narwhals."""
+def _frame_source_without_narwhals(X: Any) -> _Source | None:
+    """Read a frame that turns itself into an array."""
+    if not hasattr(type(X), "columns"):
+        return None
+    if not hasattr(X, "to_numpy"):
+        raise TypeError(f"To read a frame of {type(X).__module__.split('.')[0]}, install goldless[io].")
+    _refuse_duplicates(list(X.columns))
+    return _array_source(X.to_numpy(), list(X.columns), X.index.to_numpy() if hasattr(X, "index") else None)
 
-    def __init__(self, X: Any):
-        super().__init__(X.to_numpy())
-        names = list(X.columns)
-        self.voters = np.array(names, dtype=object) if all(isinstance(name, str) for name in names) else None
-        self.items = X.index.to_numpy() if hasattr(X, "index") else None
+
+def _refuse_duplicates(names: list) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"Two columns have the name {name!r}: give every voter its own name.")
+
+
+def _strings(names: Sequence | None) -> NDArray | None:
+    """Return names as scikit-learn keeps them: an object array, if all are strings."""
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    return np.array(names, dtype=object)

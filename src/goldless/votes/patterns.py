@@ -43,7 +43,7 @@ class PatternTable:
     @classmethod
     def of(cls, codes: NDArray[np.int8], weights: NDArray[np.int64] | None = None) -> PatternTable:
         """Collapse rows of codes; ``weights`` says how many items each row stands for."""
-        complete = not codes.size or codes.min() >= 0
+        complete = bool(not codes.size or codes.min() >= 0)
         plan = _plan(codes.shape[1], complete)
         packed = plan.pack(codes)
         first, inverse = distinct_rows(packed)
@@ -86,6 +86,14 @@ class PatternTable:
     def voters(self, chosen: NDArray[np.integer]) -> PatternTable:
         """Return the table of some of the voters; its rows are the patterns of this table."""
         return PatternTable.of(np.ascontiguousarray(self.codes[:, chosen]), self.counts)
+
+    def informative(self, chosen: NDArray[np.integer]) -> PatternTable:
+        """Return the table of some of the voters, without the items that none of them voted on."""
+        codes = self.codes[:, chosen]
+        spoken = (codes >= 0).any(axis=1) & (self.counts > 0)
+        if spoken.all() and len(chosen) == self.n_voters:
+            return self
+        return PatternTable.of(np.ascontiguousarray(codes[spoken]), self.counts[spoken])
 
     @cached_property
     def pair_counts(self) -> PairCounts:
