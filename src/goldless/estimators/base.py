@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,7 @@ from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import Votes, encode_votes, voter_name
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
-from goldless.votes.warnings import VotesWarning
+from goldless.votes.warnings import warn_user
 
 _TIE = 1e-9  # log-odds closer to zero than this are a tie
 _EXACT = 2**53  # whole numbers below this are exact as floats
@@ -72,6 +71,11 @@ class FitVotes:
 class VoteEstimator(BaseEstimator, ABC):
     """Base of all estimators. Think twice before adding anything to it."""
 
+    missing: Any
+    positive: Any
+    classes_: NDArray
+    n_features_in_: int
+
     _min_voters = 3
     _merges_copies = False
 
@@ -108,10 +112,9 @@ class VoteEstimator(BaseEstimator, ABC):
         """Compare names and number of the columns with those of the fit, in the words of scikit-learn."""
         name, known, given = type(self).__name__, getattr(self, "feature_names_in_", None), votes.voters
         if known is None and given is not None:
-            warnings.warn(f"X has feature names, but {name} was fitted without feature names", stacklevel=5)
+            warn_user(f"X has feature names, but {name} was fitted without feature names", UserWarning)
         elif known is not None and given is None:
-            message = f"X does not have valid feature names, but {name} was fitted with feature names"
-            warnings.warn(message, stacklevel=5)
+            warn_user(f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning)
         elif known is not None and given is not None and list(known) != list(given):
             unseen, lost = sorted(set(given) - set(known)), sorted(set(known) - set(given))
             message = "The feature names should match those that were passed during fit.\n"
@@ -238,20 +241,19 @@ class LatentEstimator(VoteEstimator):
         right, wrong = self.prior
         passes = GroupedPatterns(table, start.groups)
         result = run_em(start, passes.expect, prior=RatePrior(right, wrong), max_iter=self.max_iter, tol=self.tol)
-        self._store_em(result, stacklevel=4)
+        self._store_em(result)
         return result.model
 
-    def _store_em(self, result: EMResult, stacklevel: int = 3) -> None:
+    def _store_em(self, result: EMResult) -> None:
         """Keep how EM ended, and warn if it was stopped."""
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
         self.log_likelihood_ = result.log_likelihood
         if not result.converged:
-            warnings.warn(
+            warn_user(
                 f"EM stopped after {result.n_iter} iterations while still gaining {result.gap:.2g} in "
                 f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=stacklevel,
             )
 
     @property
@@ -321,28 +323,25 @@ def _warn_about(
         shown = ", ".join(voter_name(votes.voters, voter) for voter in voters[:5])
         return shown + (f" and {len(voters) - 5} more" if len(voters) > 5 else "")
 
-    def warn(message: str) -> None:
-        warnings.warn(message, VotesWarning, stacklevel=5)
-
     silent = np.flatnonzero(cast == 0)
     if len(silent):
-        warn(f"No votes at all from {named(silent)}: kept with accuracy 0.5, without influence.")
+        warn_user(f"No votes at all from {named(silent)}: kept with accuracy 0.5, without influence.")
     constant = np.flatnonzero(~informative & (cast > 0))
     if len(constant):
-        warn(f"Always the same vote from {named(constant)}: kept with accuracy 0.5, without influence.")
+        warn_user(f"Always the same vote from {named(constant)}: kept with accuracy 0.5, without influence.")
     copies = np.flatnonzero(copy_of != np.arange(votes.n_voters))
     if len(copies):
         pairs = ", ".join(f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies[:5])
         more = f" and {len(copies) - 5} more" if len(copies) > 5 else ""
         effect = "a voter and its copies count as one" if merges_copies else "each still counts as a voter of its own"
-        warn(f"Exact copies among the voters: {pairs}{more}; {effect}.")
+        warn_user(f"Exact copies among the voters: {pairs}{more}; {effect}.")
     empty = np.flatnonzero((table.codes < 0).all(axis=1) & (table.counts > 0))
     if len(empty):
         row = int(np.flatnonzero(np.isin(table.inverse, empty))[0])
         n_empty = int(table.counts[empty].sum())
-        warn(f"{n_empty} item(s) without any vote, the first in row {row}: they get the label of a tie.")
+        warn_user(f"{n_empty} item(s) without any vote, the first in row {row}: without influence, and labelled by a guess.")
     if votes.n_voters >= 20 and votes.n_voters > 2 * votes.n_items:
-        warn(
+        warn_user(
             f"{votes.n_voters} columns but only {votes.n_items} rows: rows are items and columns are voters; if "
             "yours is the other way round, pass the transpose."
         )

@@ -84,10 +84,10 @@ class LatentSML(LatentEstimator):
     Examples
     --------
     >>> import goldless as gl
-    >>> X, y = gl.simulate_votes(10_000, groups=[5] + [1] * 10, random_state=3)
-    >>> model = gl.LatentSML(structure="paper", n_groups=11).fit(X)
+    >>> X, y = gl.simulate_votes(10_000, groups=[3] + [1] * 9, random_state=3)
+    >>> model = gl.LatentSML(structure="paper", n_groups=10).fit(X)
     >>> model.groups_
-    array([ 0,  0,  0,  0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10])
+    array([0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
 
     _merges_copies = True

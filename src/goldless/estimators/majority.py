@@ -59,8 +59,7 @@ class MajorityVote(VoteEstimator):
         positive = (np.sign(for_positive - for_negative) + 1) / 2  # a tie is half an item of each class
         weight = np.stack([table.counts * (1 - positive), table.counts * positive])
         said = [[label @ (table.codes == code) for code in (0, 1)] for label in weight]
-        specificity = said[0][0] / np.maximum(said[0][0] + said[0][1], 0.5)
-        sensitivity = said[1][1] / np.maximum(said[1][0] + said[1][1], 0.5)
+        specificity, sensitivity = _share(said[0][0], said[0][1]), _share(said[1][1], said[1][0])
         self.counted_ = votes.core_voter >= 0
         self.sensitivity_ = np.where(self.counted_, votes.spread(sensitivity), votes.positive_share)
         self.specificity_ = np.where(self.counted_, votes.spread(specificity), 1 - votes.positive_share)
@@ -83,16 +82,16 @@ class MajorityVote(VoteEstimator):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the share of votes for each class; one half each for an item nobody voted on."""
-
-        def share(codes: NDArray[np.int8]) -> NDArray[np.float64]:
-            positive, negative = _votes_for(codes[:, self.counted_])
-            cast = positive + negative
-            return np.where(cast > 0, positive / np.maximum(cast, 1), 0.5)
-
-        positive = self._on_patterns(X, share)
+        positive = self._on_patterns(X, lambda codes: _share(*_votes_for(codes[:, self.counted_])))
         return np.stack([1 - positive, positive], axis=1)
 
 
 def _votes_for(codes: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of positive and of negative votes on each item."""
     return (codes == 1).sum(axis=1), (codes == 0).sum(axis=1)
+
+
+def _share(these: NDArray, others: NDArray) -> NDArray[np.float64]:
+    """Return the share of these among all, one half where there are none."""
+    total = these + others
+    return np.where(total > 0, these / np.where(total > 0, total, 1), 0.5)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-import tempfile
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,19 @@ def save_estimator(estimator: Any, path: str | os.PathLike) -> None:
         "format": FORMAT,
         "version": VERSION,
         "estimator": type(estimator).__name__,
-        "parameters": {name: _encode(value) for name, value in estimator.get_params(deep=False).items()},
-        "fitted": {name: _encode(value) for name, value in fitted.items()},
+        "parameters": _encode_all(estimator.get_params(deep=False)),
+        "fitted": _encode_all(fitted),
     }
     text = json.dumps(document, indent=1, allow_nan=False)
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no directory {str(target.parent)!r} to save {target.name!r} in")
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
@@ -49,7 +49,7 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
     """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a goldless model: it is not JSON ({error}).") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{path} is not a goldless model: it does not say format {FORMAT!r}.")
@@ -63,10 +63,31 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
             **{name: _decode(value) for name, value in document["parameters"].items()}
         )
         for name, value in document["fitted"].items():
+            if not name.endswith("_"):
+                raise ValueError(f"{name!r} is not a fitted attribute")
             setattr(estimator, name, _decode(value))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        _ask(estimator)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ValueError(f"{path} is a damaged goldless model: {type(error).__name__}: {error}.") from None
     return estimator
+
+
+def _ask(estimator: Any) -> None:
+    """Raise if a loaded estimator cannot label an item."""
+    nothing = np.full((1, estimator.n_features_in_), -1, dtype=np.int8)
+    if estimator._log_odds(nothing).shape != (1,) or estimator.classes_.shape != (2,):
+        raise ValueError("the fitted attributes do not fit together")
+
+
+def _encode_all(values: dict[str, Any]) -> dict[str, Any]:
+    """Return JSON values by name, and say which one has none."""
+    encoded = {}
+    for name, value in values.items():
+        try:
+            encoded[name] = _encode(value)
+        except TypeError as error:
+            raise TypeError(f"{name} cannot be saved: {error}.") from None
+    return encoded
 
 
 def _encode(value: Any) -> Any:
@@ -75,18 +96,20 @@ def _encode(value: Any) -> Any:
         return {"model": {field.name: _encode(getattr(value, field.name)) for field in fields(value)}}
     if isinstance(value, np.ndarray):
         kind = "object" if value.dtype == object else value.dtype.str
-        return {"array": _finite(value.tolist()), "dtype": kind}
+        return {"array": _encode(value.tolist()), "dtype": kind}
     if isinstance(value, np.generic):
         return _encode(value.item())
     if isinstance(value, dict):
         return {"pairs": [[_encode(key), _encode(item)] for key, item in value.items()]}
-    if isinstance(value, tuple | list):
-        return {"list": [_encode(item) for item in value]}
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, tuple):
+        return {"tuple": _encode(list(value))}
+    if isinstance(value, list):
+        return [_encode(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}  # JSON has no number for it
+    if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, float):
-        return _finite(value)
-    raise TypeError(f"a {type(value).__name__} cannot be saved as JSON")
+    raise TypeError(f"JSON has no {type(value).__name__}")
 
 
 def _decode(value: Any) -> Any:
@@ -97,22 +120,9 @@ def _decode(value: Any) -> Any:
     if "model" in value:
         return LatentModel(**{name: _decode(item) for name, item in value["model"].items()})
     if "array" in value:
-        return np.array(_unfinite(value["array"]), dtype=value["dtype"])
+        return np.array(_decode(value["array"]), dtype=value["dtype"])
     if "pairs" in value:
         return {_decode(key): _decode(item) for key, item in value["pairs"]}
     if "float" in value:
         return float(value["float"])
-    return tuple(_decode(item) for item in value["list"])
-
-
-def _finite(value: Any) -> Any:
-    """Write infinities and NaN as text, which JSON has no numbers for."""
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return {"float": repr(value)} if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _unfinite(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_unfinite(item) for item in value]
-    return float(value["float"]) if isinstance(value, dict) else value
+    return tuple(_decode(value["tuple"]))

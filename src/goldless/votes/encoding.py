@@ -319,7 +319,8 @@ class _Source:
 def _array_source(X: Any, names: Sequence | None = None, items: NDArray | None = None) -> _Source:
     """Read anything numpy reads."""
     if isinstance(X, np.ma.MaskedArray):
-        X = np.where(np.ma.getmaskarray(X), None, X.data)
+        X, absent = X.data.astype(object), np.ma.getmaskarray(X)
+        X[absent] = None
     try:
         array = np.asarray(X)
         if array.dtype.kind in "USOT" and not isinstance(X, np.ndarray):
@@ -368,13 +369,12 @@ def _frame_source(X: Any) -> _Source | None:
             present = np.flatnonzero(~np.asarray(column.is_null().to_numpy(), dtype=bool))
             yield (present, position), column.drop_nulls().to_numpy()
 
-    index = getattr(X, "index", None)
     return _Source(
         frame.shape,
         blocks,
         lambda row, column: frame.item(int(row), int(column)),
         _strings(frame.columns),
-        index.to_numpy() if hasattr(index, "to_numpy") else None,
+        _row_names(X),
     )
 
 
@@ -385,7 +385,12 @@ def _frame_source_without_narwhals(X: Any) -> _Source | None:
     if not hasattr(X, "to_numpy"):
         raise TypeError(f"To read a frame of {type(X).__module__.split('.')[0]}, install goldless[io].")
     _refuse_duplicates(list(X.columns))
-    return _array_source(X.to_numpy(), list(X.columns), X.index.to_numpy() if hasattr(X, "index") else None)
+    return _array_source(X.to_numpy(), list(X.columns), _row_names(X))
+
+
+def _row_names(frame: Any) -> NDArray | None:
+    """Return the index of a frame that has one."""
+    return frame.index.to_numpy() if hasattr(getattr(frame, "index", None), "to_numpy") else None
 
 
 def _refuse_duplicates(names: list) -> None:

@@ -1,0 +1,125 @@
+"""The pattern table is an exact summary of the items, whatever their order, chunks or threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from references_votes import pattern_counts
+
+from goldless.votes.patterns import PatternTable
+
+
+@st.composite
+def weighted_codes(draw, max_items=60, max_voters=20, n_voters=None):
+    """Blocks of codes, with or without missing votes, with many or few repeated rows, and counts."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    m = draw(st.integers(1, max_voters)) if n_voters is None else n_voters
+    rows = rng.integers(draw(st.sampled_from([-1, 0])), 2, (draw(st.integers(1, 30)), m)).astype(np.int8)
+    codes = rows[rng.integers(0, len(rows), draw(st.integers(0, max_items)))]
+    return codes, rng.integers(0, draw(st.sampled_from([2, 9, 2**40])), len(codes))
+
+
+def assert_same_table(one, other):
+    """Equal bit for bit."""
+    np.testing.assert_array_equal(one.packed, other.packed)
+    np.testing.assert_array_equal(one.counts, other.counts)
+    assert one.counts.dtype == other.counts.dtype == np.int64
+    assert (one.n_voters, one.complete) == (other.n_voters, other.complete)
+
+
+@given(weighted_codes())
+def test_rows_and_counts_are_those_of_a_dictionary(block):
+    codes, weights = block
+    table = PatternTable.of(codes, weights)
+    found = dict(zip(map(tuple, table.codes.tolist()), table.counts.tolist(), strict=True))
+    assert found == dict(pattern_counts(codes, weights))
+    assert table.n_patterns == len(found)
+    assert table.n_items == weights.sum()
+
+
+@given(weighted_codes())
+def test_inverse_rebuilds_the_items(block):
+    codes, _ = block
+    table = PatternTable.of(codes)
+    np.testing.assert_array_equal(table.codes[table.inverse], codes)
+
+
+@given(weighted_codes())
+def test_weights_are_repetition(block):
+    codes, weights = block
+    weights = weights % 5
+    repeated = PatternTable.of(np.repeat(codes, weights, axis=0))
+    weighted = PatternTable.of(codes[weights > 0], weights[weights > 0])
+    assert_same_table(weighted, repeated)
+
+
+@given(weighted_codes(), st.randoms(use_true_random=False))
+def test_order_of_the_items_is_irrelevant(block, random):
+    codes, weights = block
+    order = list(range(len(codes)))
+    random.shuffle(order)
+    assert_same_table(PatternTable.of(codes[order], weights[order]), PatternTable.of(codes, weights))
+
+
+@given(weighted_codes(n_voters=7), weighted_codes(n_voters=7))
+def test_tables_add_to_the_table_of_all(one, other):
+    """Also when only one of them has missing votes, or none has items."""
+    both = PatternTable.of(np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]]))
+    total = PatternTable.of(*one) + PatternTable.of(*other)
+    assert_same_table(total, both)
+    np.testing.assert_array_equal(total.inverse, both.inverse)
+    assert_same_table(PatternTable.of(*other) + PatternTable.of(*one), both)
+
+
+def test_any_chunking_gives_the_same_table(rng):
+    codes = rng.integers(-1, 2, (1000, 6)).astype(np.int8)
+    whole = PatternTable.of(codes)
+    for cuts in ([500], [1, 2, 3], [999], list(range(100, 1000, 100))):
+        parts = [PatternTable.of(part) for part in np.split(codes, cuts)]
+        assert_same_table(sum(parts[1:], start=parts[0]), whole)
+
+
+def test_tables_of_different_voters_do_not_add():
+    three, four = (PatternTable.of(np.zeros((2, m), dtype=np.int8)) for m in (3, 4))
+    with pytest.raises(ValueError, match="tables of 3 and 4 voters do not add"):
+        three + four
+
+
+@given(weighted_codes(n_voters=9), st.permutations(range(9)), st.integers(1, 9))
+def test_some_voters_are_the_table_of_their_columns(block, order, k):
+    codes, weights = block
+    chosen = np.array(order[:k])
+    table = PatternTable.of(codes, weights)
+    part = table.voters(chosen)
+    assert_same_table(part, PatternTable.of(np.ascontiguousarray(codes[:, chosen]), weights))
+    np.testing.assert_array_equal(part.codes[part.inverse], table.codes[:, chosen])
+
+
+@given(weighted_codes(n_voters=4, max_items=20), st.integers(1, 4))
+def test_informative_items_are_those_with_a_vote(block, k):
+    codes, weights = block
+    kept = (codes[:, :k] >= 0).any(axis=1) & (weights > 0)
+    expected = PatternTable.of(np.ascontiguousarray(codes[kept, :k]), weights[kept])
+    assert_same_table(PatternTable.of(codes, weights).informative(np.arange(k)), expected)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_threads_change_nothing(rng, monkeypatch, missing):
+    codes = rng.integers(-1 if missing else 0, 2, (70_000, 13)).astype(np.int8)
+    tables = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("GOLDLESS_NUM_THREADS", threads)
+        tables.append(PatternTable.of(codes))
+    assert tables[0].n_patterns > 2000  # the hash table has grown
+    for table in tables[1:]:
+        assert_same_table(table, tables[0])
+        np.testing.assert_array_equal(table.inverse, tables[0].inverse)
+
+
+def test_a_table_without_missing_votes_is_packed_tighter(rng):
+    codes = rng.integers(0, 2, (50, 16)).astype(np.int8)
+    assert PatternTable.of(codes).packed.shape[1] == 2
+    codes[0, 0] = -1
+    assert PatternTable.of(codes).packed.shape[1] == 4
