@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,7 +172,12 @@ class VoteEstimator(BaseEstimator, ABC):
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return the log-odds of the positive class for rows of codes."""
 
-    def _on_patterns(self, X: Any, of_codes: Any) -> NDArray[np.float64]:
+    def _label(self, codes: NDArray[np.int8]) -> NDArray:
+        """Return the labels of rows of codes."""
+        log_odds = self._log_odds(codes)
+        return self.classes_[np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(int))]
+
+    def _on_patterns(self, X: Any, of_codes: Callable[[NDArray[np.int8]], NDArray]) -> NDArray:
         """Apply a function to the distinct rows only."""
         check_is_fitted(self)
         table = PatternTable.of(self._read(X, reset=False).codes)
@@ -193,9 +199,7 @@ class VoteEstimator(BaseEstimator, ABC):
         A tie (log-odds of zero, as for an item nobody voted on) goes to the class with more votes at fit, voters
         without influence aside, and to the first class if both have as many.
         """
-        log_odds = self.decision_function(X)
-        codes = np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(int))
-        return self.classes_[codes]
+        return self._on_patterns(X, self._label)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit, then label the same items."""
@@ -306,10 +310,11 @@ def as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int64
             f"sample_weight counts how many items a row stands for, so it must be a whole number, not "
             f"{weights[bad[0]]} (row {bad[0]})."
         )
-    if not 0 < weights.sum(dtype=float) < _EXACT:
-        raise ValueError(
-            f"sample_weight must add up to at least 1 and less than 2**53, not {weights.sum(dtype=float):g}."
-        )
+    total = float(weights.sum(dtype=float))
+    if total == 0:
+        raise ValueError("sample_weight is zero everywhere: there are no items.")
+    if total >= _EXACT:
+        raise ValueError(f"sample_weight adds up to {total:g} items; fewer than 2**53 can be counted exactly.")
     return weights.astype(np.int64)
 
 
@@ -339,7 +344,9 @@ def _warn_about(
     if len(empty):
         row = int(np.flatnonzero(np.isin(table.inverse, empty))[0])
         n_empty = int(table.counts[empty].sum())
-        warn_user(f"{n_empty} item(s) without any vote, the first in row {row}: without influence, and labelled by a guess.")
+        warn_user(
+            f"{n_empty} item(s) without any vote, the first in row {row}: without influence, and labelled by a guess."
+        )
     if votes.n_voters >= 20 and votes.n_voters > 2 * votes.n_items:
         warn_user(
             f"{votes.n_voters} columns but only {votes.n_items} rows: rows are items and columns are voters; if "

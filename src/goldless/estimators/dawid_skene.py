@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goldless.estimators.base import LatentEstimator
-from goldless.maths.em import ExpectedCounts, RatePrior, maximise
+from goldless.maths.em import ExpectedCounts, RatePrior
 from goldless.votes.patterns import PatternTable
 
 
@@ -81,7 +81,7 @@ class DawidSkene(LatentEstimator):
             How many items each row stands for.
         """
         votes = self._read_for_fit(X, sample_weight)
-        start = maximise(majority_counts(votes.table), np.arange(votes.table.n_voters), RatePrior())
+        start = RatePrior().maximise(majority_counts(votes.table), np.arange(votes.table.n_voters))
         self.latent_model_ = votes.embed(self._improve(start, votes.table))
         return self
 

@@ -75,7 +75,7 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
 def _ask(estimator: Any) -> None:
     """Raise if a loaded estimator cannot label an item."""
     nothing = np.full((1, estimator.n_features_in_), -1, dtype=np.int8)
-    if estimator._log_odds(nothing).shape != (1,) or estimator.classes_.shape != (2,):
+    if estimator._label(nothing).shape != (1,) or estimator.classes_.shape != (2,):
         raise ValueError("the fitted attributes do not fit together")
 
 
