@@ -254,7 +254,6 @@ def test_a_fit_that_fails_leaves_nothing_of_an_earlier_one(learner):
 USELESS = {
     "constant": np.ones(400),
     "other constant": -np.ones(400),
-    "constant with gaps": np.where(np.arange(400) % 3 == 0, np.nan, 1.0),
     "all missing": np.full(400, np.nan),
 }
 

@@ -322,7 +322,7 @@ def test_majority_accuracies_are_agreement_with_the_majority():
 def test_dawid_skene_begins_as_the_slow_em(missing_rate, n_iter):
     X, _ = simulate_votes(120, groups=[1] * 5, imbalance=-0.3, missing_rate=missing_rate, random_state=6)
     with pytest.warns(ConvergenceWarning):
-        model = DawidSkene(max_iter=n_iter, tol=-1.0).fit(X)
+        model = DawidSkene(prior=(0.01, 0.01), balance_prior=0.02, max_iter=n_iter, tol=-1.0).fit(X)
     rates, balance = dawid_skene(encode_votes(X).codes, n_iter)
     np.testing.assert_allclose(model.sensitivity_, rates[1], rtol=1e-9)
     np.testing.assert_allclose(model.specificity_, 1 - rates[0], rtol=1e-9)
@@ -334,7 +334,7 @@ def test_dawid_skene_ends_as_the_slow_em(missing_rate):
     X, _ = simulate_votes(
         150, groups=[1] * 5, imbalance=-0.3, missing_rate=missing_rate, random_state=6, group_accuracy=(0.8, 1.0)
     )
-    model = DawidSkene(max_iter=5000, tol=1e-14).fit(X)
+    model = DawidSkene(prior=(0.01, 0.01), balance_prior=0.02, max_iter=5000, tol=1e-14).fit(X)
     rates, balance = dawid_skene(encode_votes(X).codes, 200)
     np.testing.assert_allclose(model.sensitivity_, rates[1], atol=1e-5)
     np.testing.assert_allclose(model.specificity_, 1 - rates[0], atol=1e-5)
@@ -453,3 +453,18 @@ def test_more_items_lower_the_error():
         model = DawidSkene().fit(X)
         errors.append(np.abs(model.balanced_accuracy_ - truth.balanced_accuracy).max())
     assert errors[1] < 0.02 < errors[0]
+
+
+def test_one_sided_voters_that_abstain_are_heard():
+    """Labelling rules say one class or nothing: no rule uses both classes, and together they still label items."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(3000) < 0.5, 1, -1)
+    X = np.full((3000, 20), np.nan)
+    for rule in range(20):
+        side = 1 if rule % 2 else -1
+        fires = rng.random(3000) < np.where(y == side, 0.3, 0.03)
+        X[fires, rule] = side
+    voted = ~np.isnan(X).all(axis=1)
+    X, y = X[voted], y[voted]
+    for learner in (MajorityVote(), DawidSkene(), LatentSML(structure="independent")):
+        assert learner.fit(X).score(X, y) > 0.9

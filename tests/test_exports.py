@@ -9,6 +9,7 @@ import sys
 import goldless
 
 PUBLIC = [
+    "AmbiguousReadingWarning",
     "DawidSkene",
     "GroupAssignment",
     "LatentModel",

@@ -75,7 +75,7 @@ def test_a_pickled_model_is_the_same(estimator):
 
 def test_frames_keep_their_names(tmp_path):
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    model = LatentSML().fit(frame)
+    model = LatentSML(structure="paper").fit(frame)
     model.save(str(tmp_path / "model.json"))
     loaded = gl.load(str(tmp_path / "model.json"))
     assert_equal(loaded.feature_names_in_, model.feature_names_in_)

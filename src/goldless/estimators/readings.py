@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.estimators.base import FitVotes
+from goldless.estimators.rooting import Rooting
 from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.em import RatePrior
 from goldless.maths.latent_model import LatentModel
@@ -19,24 +18,6 @@ UNDECIDED_MARGIN = 3.0  # in prices of a voter: three voters placed otherwise wo
 _READINGS_FITTED = 6
 _ITERATIONS = 200
 _TOL = 1e-6
-
-
-class Rooting(NamedTuple):
-    """Another reading of the votes.
-
-    Attributes
-    ----------
-    groups : ndarray of shape (n_voters,)
-        Its groups.
-    margin : float
-        How much worse it fits, in units of the price of one voter in a group.
-    labels_changed : float
-        Share of the items whose label it would change.
-    """
-
-    groups: NDArray[np.int64]
-    margin: float
-    labels_changed: float
 
 
 def nearby_readings(

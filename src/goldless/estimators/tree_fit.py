@@ -1,4 +1,4 @@
-"""Fit the latent tree for given groups: start from one vote a unit, EM, and item subtypes where the votes support them."""
+"""Fit the latent tree for given groups: one vote a unit to start, EM, and item subtypes if the votes support them."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ def unit_vote_counts(
     return ExpectedCounts(weight.sum(axis=0), latents, votes, -np.inf)
 
 
-def fit_tree(
-    table: PatternTable, groups: NDArray[np.int64], prior: RatePrior, max_iter: int, tol: float
-) -> EMResult:
+def fit_tree(table: PatternTable, groups: NDArray[np.int64], prior: RatePrior, max_iter: int, tol: float) -> EMResult:
     """Run EM for given groups from one soft vote a unit."""
     passes = GroupedPatterns(table, groups)
     start = prior.maximise(unit_vote_counts(table, groups), groups)

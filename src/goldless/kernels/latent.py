@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 _TINY = 1e-300
+_SMALL = 1e-140  # the product of two numbers this small is still above zero
 
 
 @njit(cache=True, nogil=True)
@@ -40,14 +41,27 @@ def _add_messages(evidence, group_rates, likelihood, mixed, hub):
     alpha_k given Y = s.
     """
     n_groups, _, n_states = group_rates.shape
+    total = 0.0
     for k in range(n_groups):
-        top = max(evidence[k, 0], evidence[k, 1])
-        likelihood[k, 0] = np.exp(evidence[k, 0] - top)
-        likelihood[k, 1] = np.exp(evidence[k, 1] - top)
-        for state in range(n_states):
+        lead = evidence[k, 1] - evidence[k, 0]
+        if lead > 0.0:
+            total += evidence[k, 1]
+            likelihood[k, 0] = np.exp(-lead)
+            likelihood[k, 1] = 1.0
+        else:
+            total += evidence[k, 0]
+            likelihood[k, 0] = 1.0
+            likelihood[k, 1] = np.exp(lead)
+    for state in range(n_states):
+        product = 1.0  # of the groups' means; its logarithm is taken before it underflows
+        for k in range(n_groups):
             mean = group_rates[k, 0, state] * likelihood[k, 0] + group_rates[k, 1, state] * likelihood[k, 1]
-            mixed[k, state] = max(mean, _TINY)
-            hub[state] += top + np.log(mixed[k, state])
+            mixed[k, state] = max(mean, _SMALL)
+            product *= mixed[k, state]
+            if product < _SMALL:
+                hub[state] += np.log(product)
+                product = 1.0
+        hub[state] += total + np.log(product)
 
 
 @njit(cache=True, nogil=True)

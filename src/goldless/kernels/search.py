@@ -349,12 +349,19 @@ def descend(covariance, weight, label, size, loading, coupling, lowest, price, m
     q = refit(covariance, weight, label, size, loading, coupling, lowest, 30, 1e-4)
     objective = q + total_price(size, price)
     while moves < max_moves:
-        change, kind, target = best_moves(
-            covariance, weight, label, size, loading, coupling, price
-        )
+        change, kind, target = best_moves(covariance, weight, label, size, loading, coupling, price)
         if change.min() < -1e-7 * (1.0 + abs(objective)):
             moves += _apply_compatible(
-                covariance, weight, label, size, loading, coupling, lowest, change, kind, target,
+                covariance,
+                weight,
+                label,
+                size,
+                loading,
+                coupling,
+                lowest,
+                change,
+                kind,
+                target,
                 at_once,
             )
             q = refit(covariance, weight, label, size, loading, coupling, lowest, 3, 1e-4)
@@ -366,9 +373,7 @@ def descend(covariance, weight, label, size, loading, coupling, lowest, price, m
         # the bounds promise nothing more: fit well, then look at the likeliest moves refitted
         q = refit(covariance, weight, label, size, loading, coupling, lowest, 60, 1e-5)
         objective = q + total_price(size, price)
-        change, kind, target = best_moves(
-            covariance, weight, label, size, loading, coupling, price
-        )
+        change, kind, target = best_moves(covariance, weight, label, size, loading, coupling, price)
         order = np.argsort(change)
         found = False
         trials = min(m, 40)
@@ -470,7 +475,7 @@ def split_group(covariance, weight, label, size, loading, coupling, k):
             z = np.sqrt(weight[i, j]) * (covariance[i, j] - loading[i] * loading[j])
             error[a, b] = z
             error[b, a] = z
-    values, vectors = np.linalg.eigh(error)
+    _, vectors = np.linalg.eigh(error)
     leading = vectors[:, count - 1]
     positive = 0
     for a in range(count):
@@ -552,12 +557,8 @@ def local_search(covariance, weight, label, size, loading, coupling, lowest, pri
     """Moves of one voter and of whole groups until neither helps; in place; the objective."""
     objective = np.inf
     for _ in range(max_rounds):
-        objective = descend(
-            covariance, weight, label, size, loading, coupling, lowest, price, 20 * len(label)
-        )
-        better = improve_by_groups(
-            covariance, weight, label, size, loading, coupling, lowest, price, objective
-        )
+        objective = descend(covariance, weight, label, size, loading, coupling, lowest, price, 20 * len(label))
+        better = improve_by_groups(covariance, weight, label, size, loading, coupling, lowest, price, objective)
         if better >= objective:
             break
         objective = better

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
+from scipy.special import gammaln
 
 from goldless.kernels import search as kernel
 from goldless.maths.checks import relabel
@@ -55,7 +56,7 @@ class Structure:
     overdispersion : float
         max(1, Q / dof) of the richest plausible structure: 1 when the model holds, larger when it misfits.
     penalty : float
-        What a voter in a group costs in the objective ``Q + penalty * (voters in groups)``.
+        What each voter of a pair costs in the objective, the residual plus the prices of all groups.
     readings : tuple of Reading
         Structures met, best first; the first is the one chosen.
     """
@@ -95,9 +96,10 @@ def search_structure(
     -----
     How much dependence to model is a question of price. A first search with price log n (BIC) for each voter in
     a group finds the richest plausible structure; its over-dispersion phi = max(1, Q / dof) says how much of the
-    residual is misfit that no grouping explains. The second search has price ``phi (log n + 2 log m)``: phi,
-    because under over-dispersion a gain in Q is worth 1 / phi of its nominal value (quasi-likelihood); 2 log m,
-    because the more voters there are, the more groups can be found by chance (extended BIC).
+    residual is misfit that no grouping explains. In the second search a group of s voters costs
+    ``phi (s log n + 2 log(m^s / s!))``: phi, because under over-dispersion a gain in Q is worth 1 / phi of its
+    nominal value (quasi-likelihood); log(m^s / s!), because so many sets of s voters could have been the group, and
+    the more there are, the more are found by chance (extended BIC with its constant 1).
 
     Nothing is random: the search starts from no groups, from average linkage of the standardised residuals of the
     model without groups, and from every re-rooting of what it finds: second moments determine a tree without a
@@ -109,14 +111,22 @@ def search_structure(
     if problem.m < 4:
         alone = np.arange(problem.m)
         readings = [Reading(alone, problem.fit(alone)[0])]
-        return problem.structure(readings, overdispersion=1.0, penalty=log_n)
+        return problem.structure(readings, overdispersion=1.0, price=group_prices(problem.m, log_n))
     candidates = [np.arange(problem.m), *problem.linkage_starts(), *(relabel(start) for start in starts)]
-    rich = problem.best_readings(log_n, candidates)
+    rich = problem.best_readings(group_prices(problem.m, log_n), candidates)
     residual = problem.fit(rich[0].groups)[0]
     overdispersion = max(1.0, residual / problem.degrees_of_freedom(rich[0].groups))
-    penalty = overdispersion * (log_n + _MULTIPLICITY * float(np.log(problem.m)))
-    readings = problem.best_readings(penalty, [*candidates, *(reading.groups for reading in rich[:3])])
-    return problem.structure(readings, overdispersion, penalty)
+    price = overdispersion * group_prices(problem.m, log_n, _MULTIPLICITY)
+    readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
+    return problem.structure(readings, overdispersion, price)
+
+
+def group_prices(n_voters: int, per_voter: float, multiplicity: float = 0.0) -> NDArray[np.float64]:
+    """Return the price of a group of s voters for s from 0 to m: s per_voter + multiplicity log(m^s / s!)."""
+    sizes = np.arange(n_voters + 1.0)
+    price = sizes * per_voter + multiplicity * (sizes * np.log(n_voters) - gammaln(sizes + 1))
+    price[:2] = 0.0
+    return price
 
 
 def independence_overdispersion(estimate: CovarianceEstimate) -> float:
@@ -151,6 +161,10 @@ def voters_in_groups(groups: NDArray[np.int64]) -> int:
     return int(sizes[sizes > 1].sum())
 
 
+def _price_of(groups: NDArray[np.int64], price: NDArray[np.float64]) -> float:
+    return float(price[np.bincount(groups)].sum())
+
+
 def set_partitions(n: int) -> NDArray[np.int64]:
     """Return all partitions of n voters as rows of groups, except the one with a single group."""
     rows = [[0]]
@@ -173,10 +187,18 @@ class _Problem:
         self.flat = complete_rank_one(self.covariance, known, self.weight) if known.any() else np.zeros(self.m)
 
     def _state(self, groups: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return labels, sizes, loadings and couplings to start a fit from."""
+        """Return labels, sizes, loadings and couplings to start a fit from.
+
+        A group of three or more starts from the leading eigenvector of its block, others from the flat loadings.
+        """
         size = np.bincount(groups, minlength=self.m)
-        coupling = np.where(size > 1, 0.7, 1.0)
-        return groups.astype(np.int64).copy(), size, self.flat.copy(), coupling
+        loading = self.flat.copy()
+        for group in np.flatnonzero(size > 2):
+            members = np.flatnonzero(groups == group)
+            values, vectors = np.linalg.eigh(self.covariance[np.ix_(members, members)])
+            block = vectors[:, -1] * np.sqrt(max(values[-1], 1e-6))
+            loading[members] = block if block @ self.flat[members] >= 0 else -block
+        return groups.astype(np.int64).copy(), size, loading, np.where(size > 1, 0.7, 1.0)
 
     def fit(self, groups: NDArray[np.int64], sweeps: int = 300, tol: float = 1e-7) -> tuple[float, NDArray, NDArray]:
         """Return the weighted residual of a grouping, its loadings and its couplings."""
@@ -187,6 +209,7 @@ class _Problem:
     def search(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
         """Descend from a grouping to a local optimum."""
         label, size, loading, coupling = self._state(groups)
+        kernel.refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, 150, 1e-4)
         value = kernel.local_search(
             self.covariance, self.weight, label, size, loading, coupling, self.lowest, price, 50
         )
@@ -210,12 +233,10 @@ class _Problem:
             starts = sorted(starts, key=lambda start: self.fit(start, 20, 1e-3)[0])[:1]
         return starts
 
-    def best_readings(self, penalty: float, starts: list[NDArray[np.int64]]) -> list[Reading]:
+    def best_readings(self, price: NDArray[np.float64], starts: list[NDArray[np.int64]]) -> list[Reading]:
         """Return the local optima and re-rootings met, best first."""
         if self.m <= _ENUMERATED_UP_TO:
-            return self._enumerate(penalty)
-        price = penalty * np.arange(self.m + 1.0)
-        price[1] = 0.0
+            return self._enumerate(price)
         found: dict[bytes, Reading] = {}
 
         def keep(reading: Reading) -> None:
@@ -232,23 +253,23 @@ class _Problem:
             if not fresh:
                 break
             tried |= {groups.tobytes() for groups in fresh}
-            roots = [Reading(groups, self.fit(groups)[0] + penalty * voters_in_groups(groups)) for groups in fresh]
+            roots = [Reading(groups, self.fit(groups, 150, 1e-4)[0] + _price_of(groups, price)) for groups in fresh]
             for root in sorted(roots, key=lambda reading: reading.objective)[:_REROOTS_SEARCHED]:
                 keep(self.search(root.groups, price))
             for root in roots:
                 keep(root)
         return sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
 
-    def _enumerate(self, penalty: float) -> list[Reading]:
+    def _enumerate(self, price: NDArray[np.float64]) -> list[Reading]:
         """Compare all partitions."""
         partitions = set_partitions(self.m)
         values = kernel.evaluate_partitions(self.covariance, self.weight, partitions, self.flat, self.lowest)
-        objective = values + penalty * np.array([voters_in_groups(row) for row in partitions])
+        objective = values + np.array([_price_of(row, price) for row in partitions])
         # of equal structures the one with fewest voters in groups, which enumeration lists last
         order = np.lexsort([-np.arange(len(objective)), objective.round(9)])[:_READINGS_KEPT]
         return [Reading(partitions[row], float(objective[row])) for row in order]
 
-    def structure(self, readings: list[Reading], overdispersion: float, penalty: float) -> Structure:
+    def structure(self, readings: list[Reading], overdispersion: float, price: NDArray[np.float64]) -> Structure:
         """Describe the best reading."""
         groups = readings[0].groups
         value, loading, coupling = self.fit(groups)
@@ -259,6 +280,6 @@ class _Problem:
             residual=value,
             dof=self.degrees_of_freedom(groups),
             overdispersion=overdispersion,
-            penalty=penalty,
+            penalty=float(price[2] / 2),
             readings=tuple(readings),
         )

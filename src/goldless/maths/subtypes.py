@@ -167,7 +167,10 @@ class SubtypePrior:
         votes_positive, votes_negative = counts.votes[:, :, 1] + positive, counts.votes[:, :, 0] + negative
         state_positive = self._expected_positive(self.start.n_states, True)
         state_negative = self.right + self.wrong - state_positive
-        latent_positive, latent_negative = counts.latents[:, 1] + state_positive, counts.latents[:, 0] + state_negative
+        latent_positive, latent_negative = (
+            counts.latents[:, 1] + state_positive,
+            counts.latents[:, 0] + state_negative,
+        )
         states = counts.labels + self._pseudo_items()
         return replace(
             self.start,

@@ -14,7 +14,7 @@ from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.patterns import PatternTable
 
 _N_CHUNKS = 16
-_SMALLEST_CHUNK = 512
+_SMALLEST_CHUNK = 4096  # a smaller piece costs more in histograms than it saves
 
 
 class GroupedPatterns:
