@@ -138,3 +138,13 @@ def test_population_of_the_paper_model_with_equal_groups():
         np.full(12, 0.85),
     )
     np.testing.assert_array_equal(assign_groups(model.population_covariance()).groups, model.groups)
+
+
+def test_search_finds_what_the_paper_misses(rng):
+    """Seven dependent voters of twenty: Algorithm 2 does not recover them, the search does."""
+    model = random_model([7] + [1] * 13, group_accuracy=(0.6, 0.8), random_state=rng)
+    covariance = np.cov(2.0 * model.sample(10_000, rng)[0].T - 1)
+    np.testing.assert_array_equal(assign_groups(covariance, "search", n_items=10_000).groups, model.groups)
+    assert not np.array_equal(assign_groups(covariance, "paper").groups, model.groups)
+    with pytest.raises(ValueError, match="needs n_items"):
+        assign_groups(covariance, "search")

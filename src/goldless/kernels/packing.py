@@ -56,6 +56,13 @@ class PackingPlan:
             block_of_byte += [int(block)] * (-(-len(voters) // votes_per_byte))
         return cls(n_states, byte_of_voter, weight_of_voter, np.array(block_of_byte, dtype=np.int64))
 
+    @classmethod
+    def for_groups(cls, groups: NDArray[np.integer], n_states: int) -> PackingPlan:
+        """Give every group of two voters or more a block of its own, and the voters that are alone the last."""
+        shared = np.bincount(groups) >= 2
+        block_of_group = np.where(shared, np.cumsum(shared) - 1, shared.sum())
+        return cls.for_blocks(block_of_group[groups], n_states)
+
     def pack(self, codes: NDArray[np.int8]) -> NDArray[np.uint8]:
         """Pack codes of shape (n_rows, n_voters) into bytes of shape (n_rows, n_bytes)."""
         packed = np.zeros((len(codes), self.n_bytes), dtype=np.uint8)

@@ -12,8 +12,10 @@ from scipy.linalg import eigh, qr, svd
 from scipy.spatial.distance import cdist
 
 from goldless.maths.checks import as_square, relabel
+from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.rank_one import residual
 from goldless.maths.score import score_matrix
+from goldless.maths.search import search_structure
 
 _ALL_COUNTS_UP_TO = 150
 _TIE = 1e-12  # residuals closer than this, relative to themselves or to all of the matrix, are equal
@@ -104,12 +106,32 @@ def candidate_counts(n_voters: int) -> list[int]:
     return sorted({*range(1, 51), *spread.tolist()})
 
 
+def _assign_by_search(
+    matrix: ArrayLike, n_items: int | None, standard_error: ArrayLike | None, score: NDArray | None
+) -> GroupAssignment:
+    if n_items is None or n_items < 2:
+        raise ValueError(f"method='search' needs n_items, the number of items behind the covariance, got {n_items}")
+    covariance = as_square(matrix)
+    if standard_error is None:
+        variances = np.diag(np.asarray(matrix, dtype=float))
+        error = np.sqrt(np.maximum(np.outer(variances, variances) - covariance**2, 0.0) / n_items)
+    else:
+        error = np.asarray(standard_error, dtype=float)
+    n_pairs = np.full(covariance.shape, n_items, dtype=np.int64)
+    found = search_structure(CovarianceEstimate(covariance, error, np.zeros(len(covariance)), n_pairs), n_items)
+    fit = residual(covariance, found.groups)
+    score = np.asarray(score_matrix(covariance)) if score is None else score
+    return GroupAssignment(found.groups, fit.value, fit.v_on, fit.v_off, {found.groups.max() + 1: fit.value}, score)
+
+
 def assign_groups(
     covariance: ArrayLike,
-    method: Literal["paper"] = "paper",
+    method: Literal["paper", "search"] = "paper",
     *,
     n_groups: int | Iterable[int] | None = None,
     score: NDArray | None = None,
+    n_items: int | None = None,
+    standard_error: ArrayLike | None = None,
 ) -> GroupAssignment:
     """Group voters by their covariance.
 
@@ -117,21 +139,28 @@ def assign_groups(
     ----------
     covariance : array-like of shape (n_voters, n_voters)
         Covariance of the votes; the diagonal is not read.
-    method : {"paper"}, default="paper"
+    method : {"paper", "search"}, default="paper"
         "paper" is Algorithm 2: spectral clustering of the score matrix into each candidate number of groups,
-        and of these the grouping of smallest residual.
+        and of these the grouping of smallest residual. "search" is :func:`~goldless.maths.search.search_structure`.
     n_groups : int or iterable of int, optional
         Number of groups, or the candidates; by default :func:`candidate_counts`. One group and one group
         for each voter are both candidates: they are the same model, without dependence.
     score : ndarray of shape (n_voters, n_voters), optional
         Score matrix, if it is at hand.
+    n_items : int, optional
+        Number of items behind the covariance; "search" needs it.
+    standard_error : array-like of shape (n_voters, n_voters), optional
+        Sampling standard errors of the covariance, for "search". By default those of centred votes with the
+        variances on the diagonal of ``covariance``, which is read for this.
 
     Notes
     -----
     Of equally good groupings the one with most groups is kept.
     """
+    if method == "search":
+        return _assign_by_search(covariance, n_items, standard_error, score)
     if method != "paper":
-        raise ValueError(f"method must be 'paper', got {method!r}")
+        raise ValueError(f"method must be 'paper' or 'search', got {method!r}")
     covariance = as_square(covariance)
     n_voters = len(covariance)
     if n_groups is None:

@@ -19,6 +19,7 @@ from scipy.spatial.distance import squareform
 from scipy.special import gammaln
 
 from goldless.kernels import search as kernel
+from goldless.kernels.group_fit import refit
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.rank_one import complete_rank_one
@@ -203,13 +204,13 @@ class _Problem:
     def fit(self, groups: NDArray[np.int64], sweeps: int = 300, tol: float = 1e-7) -> tuple[float, NDArray, NDArray]:
         """Return the weighted residual of a grouping, its loadings and its couplings."""
         label, size, loading, coupling = self._state(groups)
-        value = kernel.refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, sweeps, tol)
+        value = refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, sweeps, tol)
         return float(value), loading, coupling
 
     def search(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
         """Descend from a grouping to a local optimum."""
         label, size, loading, coupling = self._state(groups)
-        kernel.refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, 150, 1e-4)
+        refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, 150, 1e-4)
         value = kernel.local_search(
             self.covariance, self.weight, label, size, loading, coupling, self.lowest, price, 50
         )

@@ -97,13 +97,9 @@ class SubtypeModel:
 
     def state_posterior(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return Pr(state | votes) of every item."""
-        own_latent = self.own_latent
-        n_blocks = int(own_latent.sum())
-        block_of_group = np.where(own_latent, np.cumsum(own_latent) - 1, n_blocks)
-        n_codes = 3 if codes.size and codes.min() < 0 else 2
-        plan = PackingPlan.for_blocks(block_of_group[self.groups], n_codes)
+        plan = PackingPlan.for_groups(self.groups, 3 if codes.size and codes.min() < 0 else 2)
         packed, tables = plan.pack(codes), self.vote_tables(plan)
-        rates = np.ascontiguousarray(self.group_rates[own_latent])
+        rates = np.ascontiguousarray(self.group_rates[self.own_latent])
         out = np.empty((len(codes), self.n_states))
         ordered_map(
             lambda rows: kernel.evaluate(packed[rows], plan.block_of_byte, tables, rates, out[rows]),

@@ -26,9 +26,7 @@ class GroupedPatterns:
     def __init__(self, table: PatternTable, groups: NDArray[np.int64]):
         self.groups = groups
         self._own_latent = np.bincount(groups) >= 2
-        n_blocks = int(self._own_latent.sum())
-        block_of_group = np.where(self._own_latent, np.cumsum(self._own_latent) - 1, n_blocks)
-        self._plan = PackingPlan.for_blocks(block_of_group[groups], 2 if table.complete else 3)
+        self._plan = PackingPlan.for_groups(groups, 2 if table.complete else 3)
         self._packed = self._plan.pack(table.codes)
         self._counts = table.counts.astype(np.float64)
 
