@@ -22,7 +22,7 @@ from goldless.maths.checks import as_groups, relabel
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.em import RatePrior
 from goldless.maths.groups import assign_groups
-from goldless.maths.latent_model import LatentModel, merge_copies
+from goldless.maths.latent_model import LatentModel, merge_copies, probability
 from goldless.maths.rank_one import complete_rank_one, residual
 from goldless.maths.score import score_matrix
 from goldless.maths.search import Structure, independence_overdispersion, search_structure
@@ -91,7 +91,8 @@ class LatentSML(LatentEstimator):
     overdispersion_ : float
         Misfit of the covariance model: 1 when it holds.
     sensitivity_, specificity_, balanced_accuracy_ : ndarray of shape (n_voters,)
-        Estimated accuracies towards Y.
+        Estimated accuracies towards Y: those of ``latent_model_`` or, with item subtypes, the expected agreement of
+        each voter with the averaged posterior.
     group_sensitivity_, group_specificity_ : ndarray of shape (n_groups,)
         Pr(alpha | Y) of each group's latent; 1 for a voter that is alone, whose latent is Y.
     sensitivity_given_group_, specificity_given_group_ : ndarray of shape (n_voters,)
@@ -219,6 +220,8 @@ class LatentSML(LatentEstimator):
         self._evidence_model_, self._columns_ = model, votes.voters
         wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
         self.subtype_models_ = fit_subtypes(table, model, self.log_likelihood_, prior) if wanted and self.em else ()
+        if self.subtype_models_:
+            self._agreement_ = self._expected_agreement(votes)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self
 
@@ -273,6 +276,31 @@ class LatentSML(LatentEstimator):
             warn_user(self.verdict_, AmbiguousReadingWarning)
         self.rootings_ = tuple(reading._replace(groups=votes.spread_groups(reading.groups)) for reading in readings)
 
+    def _expected_agreement(self, votes: FitVotes) -> NDArray[np.float64]:
+        """Return sensitivity and specificity of each voter against the averaged posterior, shape (2, n_voters)."""
+        table = PatternTable.of(votes.votes.codes, votes.weights)
+        positive = probability(self._likelihood_ratio(table.codes) + self.latent_model_.log_prior_odds)
+        rates = []
+        for items, right in ((table.counts * positive, 1), (table.counts * (1 - positive), 0)):
+            agreed, cast = items @ (table.codes == right).astype(float), items @ (table.codes >= 0).astype(float)
+            rates.append(np.divide(agreed, cast, out=np.full(len(cast), 0.5), where=cast > 0))
+        return np.stack(rates)
+
+    @property
+    def sensitivity_(self) -> NDArray[np.float64]:
+        """Estimated Pr(vote positive | Y positive) of each voter."""
+        return self._agreement_[0] if self.subtype_models_ else self.latent_model_.sensitivity
+
+    @property
+    def specificity_(self) -> NDArray[np.float64]:
+        """Estimated Pr(vote negative | Y negative) of each voter."""
+        return self._agreement_[1] if self.subtype_models_ else self.latent_model_.specificity
+
+    @property
+    def balanced_accuracy_(self) -> NDArray[np.float64]:
+        """Mean of sensitivity and specificity of each voter."""
+        return (self.sensitivity_ + self.specificity_) / 2
+
     def _likelihood_ratio(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         core = merge_copies(codes, self.latent_model_.copy_of)[:, self._columns_]
         evidence = with_abstention(core, self._abstainers_)
@@ -292,7 +320,7 @@ class LatentSML(LatentEstimator):
             Column names if the estimator was fitted on a frame, otherwise column numbers: ready to index X.
         """
         check_is_fitted(self)
-        chosen = select_voters(self.latent_model_, k)
+        chosen = select_voters(self.latent_model_, k, self.balanced_accuracy_)
         names = getattr(self, "feature_names_in_", None)
         return chosen if names is None else names[chosen]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from goldless.maths.latent_model import LatentModel
 
 
-def select_voters(model: LatentModel, size: int) -> NDArray[np.int64]:
+def select_voters(model: LatentModel, size: int, accuracy: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
     """Return the voters of a diverse panel, in the order they were chosen.
 
     First the most accurate voter of each group, best groups first (the paper's rule). When the panel is
@@ -22,10 +22,12 @@ def select_voters(model: LatentModel, size: int) -> NDArray[np.int64]:
         Fitted model.
     size : int
         Number of voters wanted, from 1 to ``model.n_voters``.
+    accuracy : ndarray of shape (n_voters,), optional
+        Balanced accuracy of each voter; by default that of the model.
     """
     if not 1 <= size <= model.n_voters:
         raise ValueError(f"a panel has between 1 and {model.n_voters} voters, got {size}")
-    accuracy = model.balanced_accuracy
+    accuracy = model.balanced_accuracy if accuracy is None else accuracy
     by_accuracy = np.argsort(-accuracy, kind="stable")
     originals = model.copy_of == np.arange(model.n_voters)
     pool = [int(voter) for voter in by_accuracy if originals[voter]]
