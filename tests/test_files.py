@@ -242,7 +242,7 @@ def test_pickles_are_never_loaded(tmp_path):
 
 
 def test_an_unknown_column_is_named_with_those_there_are():
-    with pytest.raises(VotesFileError, match="--truth 'gold' is not a column .* 'ann', 'bob', 'eve'"):
+    with pytest.raises(VotesFileError, match=r"--truth 'gold' is not a column .* 'ann', 'bob', 'eve'"):
         read(WIDE, truth="gold")
 
 

@@ -64,9 +64,7 @@ def test_permuting_voters_permutes_counts(block, order):
     codes, weights = block
     permuted = PairCounts.of(np.ascontiguousarray(codes[:, order]), weights)
     block_of = np.ix_(order, order)
-    assert_same_counts(
-        permuted, PairCounts(*(matrix[block_of] for matrix in as_tuple(PairCounts.of(codes, weights))))
-    )
+    assert_same_counts(permuted, PairCounts(*(matrix[block_of] for matrix in as_tuple(PairCounts.of(codes, weights)))))
 
 
 @pytest.mark.parametrize("missing", [False, True])

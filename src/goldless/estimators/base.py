@@ -339,9 +339,7 @@ def _warn_about(
     if len(empty):
         row = int(np.flatnonzero(np.isin(table.inverse, empty))[0])
         n_empty = int(table.counts[empty].sum())
-        warn_user(
-            f"{n_empty} item(s) without any vote, the first in row {row}: without influence, and labelled by a guess."
-        )
+        warn_user(f"{n_empty} item(s) without any vote, the first in row {row}: without influence, and labelled by a guess.")
     if votes.n_voters >= 20 and votes.n_voters > 2 * votes.n_items:
         warn_user(
             f"{votes.n_voters} columns but only {votes.n_items} rows: rows are items and columns are voters; if "

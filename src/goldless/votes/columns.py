@@ -1,7 +1,7 @@
 """Files to columns: every format becomes the same thing, a name, distinct values and their positions.
 
-A column keeps each distinct value once, so a file of a million rows and two labels is a few small integers a row. What the columns mean (votes, names, truth) is
-decided in :mod:`goldless.votes.files`.
+A column keeps each distinct value once, so a file of a million rows and two labels is a few small integers a row.
+What the columns mean (votes, names, truth) is decided in :mod:`goldless.votes.files`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class VotesFileError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of a file: ``values[positions[row]]`` is the value in a row, and position -1 means that it has none."""
+    """A column of a file: ``values[positions[row]]`` is the value in a row, position -1 none."""
 
     name: str
     positions: NDArray[np.int32]
@@ -226,10 +226,9 @@ def _sample(stream: BinaryIO, encoding: str) -> str:
         data = data[: data.rfind(b"\n") + 1] or data
     if encoding == "utf-8" and data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UnicodeDecodeError("utf-8", data[:2], 0, 1, "UTF-16")
-    text = data.decode(
+    return data.decode(
         "utf-8-sig" if encoding == "utf-8" else encoding, "strict" if whole or b"\n" in data else "ignore"
     )
-    return text
 
 
 def _sniff(sample: str) -> str:
@@ -270,8 +269,8 @@ def _parse_text(
     width = len(head[0])
     if width > MAX_COLUMNS:
         raise VotesFileError(
-            f"{name} has more than {MAX_COLUMNS:,} columns, which is more voters than can be combined: rows are items "
-            "and columns are voters"
+            f"{name} has more than {MAX_COLUMNS:,} columns, more voters than can be combined: rows are items and "
+            "columns are voters"
         )
     if width == 1:
         raise VotesFileError(
@@ -371,13 +370,13 @@ def _cut(block: bytes, delimiter: int, width: int) -> tuple[NDArray, NDArray] | 
     ends = np.flatnonzero(newline | (data == delimiter))
     if len(ends) % width or len(ends) // width != np.count_nonzero(newline):
         return None
-    ends = ends.reshape(-1, width)
-    if not newline[ends[:, -1]].all():
+    table = ends.reshape(-1, width)
+    if not newline[table[:, -1]].all():
         return None
-    starts = np.empty_like(ends)
+    starts = np.empty_like(table)
     starts.flat[0] = 0
-    starts.flat[1:] = ends.flat[:-1] + 1
-    lengths = ends - starts
+    starts.flat[1:] = ends[:-1] + 1
+    lengths = table - starts
     return None if lengths.max() > csv.field_size_limit() else (starts, lengths)
 
 

@@ -1,4 +1,4 @@
-"""Votes from a file: CSV, TSV, Parquet, Feather, npz or JSON lines, long or wide, and a sentence on how it was read."""
+"""Votes from a file, long or wide, in any of the formats people have, and a sentence on how it was read."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def read_votes(
     encoding: str = "utf-8",
     progress: Progress | None = None,
 ) -> VotesFile:
-    """Read votes from a file.
+    r"""Read votes from a file.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def read_votes(
     Examples
     --------
     >>> import io
-    >>> table = read_votes(io.BytesIO(b"ann,bob,eve\\nyes,no,yes\\nno,no,\\n"))
+    >>> table = read_votes(io.BytesIO(b"ann,bob,eve\nyes,no,yes\nno,no,\n"))
     >>> table.votes.codes
     array([[ 1,  0,  1],
            [ 0,  0, -1]], dtype=int8)
@@ -222,9 +222,9 @@ def _wide(table: Columns, by_name: dict[str, Column], options: _Options, name: s
         if len(column.values) > _MAX_LABELS:
             shown = ", ".join(repr(_short(value)) for value in column.values[:2])
             raise VotesFileError(
-                f"column {_short(column.name)!r} of {name} holds {len(column.values):,} different values, such as {shown}, "
-                "where votes are two labels: if it names the items pass --id-column, if it is no voter --ignore, if "
-                "the table is long --item --voter --label"
+                f"column {_short(column.name)!r} of {name} holds {len(column.values):,} different values, such as "
+                f"{shown}, where votes are two labels: if it names the items pass --id-column, if it is no voter "
+                "--ignore, if the table is long --item --voter --label"
             )
     n_items = len(voters[0].positions)
     labels, positions = _common_labels(voters)
@@ -461,7 +461,8 @@ def _truth_codes(column: Column, votes: Votes, options: _Options, name: str) -> 
         matching = [code for code, label in enumerate(votes.classes) if _same(label, value)]
         if not matching and not any(_same(value, wanted) for wanted in options.missing):
             raise VotesFileError(
-                f"{name}: the truth holds {_short(value)!r}, but the votes are {', '.join(repr(_item(c)) for c in votes.classes)}"
+                f"{name}: the truth holds {_short(value)!r}, but the votes are "
+                + " and ".join(repr(_item(label)) for label in votes.classes)
             )
         codes.append(matching[0] if matching else -1)
     return np.array([*codes, -1], dtype=np.int8)[column.positions]
