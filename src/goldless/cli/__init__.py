@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed with the process
         return _OK
     except OSError as error:
-        return _say(f"cannot write or read {error.filename or 'the output'}: {(error.strerror or str(error)).lower()}")
+        return _say(
+            f"cannot write or read {error.filename or 'the output'}: {(error.strerror or str(error)).lower()}"
+        )
     except (ValueError, TypeError) as error:
         return _say(" ".join(str(error).split()))
     except MemoryError:

@@ -29,7 +29,9 @@ def inspect(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(summary)
     else:
-        write_lines(inspect_screen(summary, Style(), everyone=arguments.all, quiet=arguments.quiet, file=arguments.file))
+        write_lines(
+            inspect_screen(summary, Style(), everyone=arguments.all, quiet=arguments.quiet, file=arguments.file)
+        )
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -47,7 +49,12 @@ def report(arguments: argparse.Namespace) -> None:
     write_output(arguments.output, page)
     if not arguments.quiet and arguments.output != "-":
         _tell(table, said)
-        write_lines([summary["answer"]["headline"], f"Wrote {arguments.output} ({len(page) / 1e6:.2g} MB): open it in a browser."])
+        write_lines(
+            [
+                summary["answer"]["headline"],
+                f"Wrote {arguments.output} ({len(page) / 1e6:.2g} MB): open it in a browser.",
+            ]
+        )
 
 
 def combine(arguments: argparse.Namespace) -> None:
@@ -82,7 +89,11 @@ def combine(arguments: argparse.Namespace) -> None:
     elif not arguments.quiet:
         _tell(table, said)
         counted = " and ".join(f"{count:,} {name}" for name, count in facts["labelled"].items())
-        scored = f" Balanced accuracy against the truth: {100 * facts['balanced_accuracy']:.1f} %." if "balanced_accuracy" in facts else ""
+        scored = (
+            f" Balanced accuracy against the truth: {100 * facts['balanced_accuracy']:.1f} %."
+            if "balanced_accuracy" in facts
+            else ""
+        )
         line = f"Labelled {votes.n_items:,} items: {counted}.{scored}"
         if to_screen:
             sys.stderr.write(line + "\n")
@@ -152,7 +163,9 @@ def simulate(arguments: argparse.Namespace) -> None:
     if arguments.output in (None, "-"):
         return
     if arguments.json:
-        write_json({"output": arguments.output, "n_items": arguments.items, "groups": arguments.groups, "truth": "truth"})
+        write_json(
+            {"output": arguments.output, "n_items": arguments.items, "groups": arguments.groups, "truth": "truth"}
+        )
     elif not arguments.quiet:
         write_lines(
             [
@@ -191,7 +204,7 @@ def _read_and_fit(arguments: argparse.Namespace) -> tuple[VotesFile, Any, list[s
 
 def fit(table: VotesFile, structure: str | None = None) -> tuple[Any, list[str]]:
     """Fit the default model; return it and its warnings as sentences."""
-    options = {} if structure is None else {"structure": structure}
+    options: dict[str, Any] = {} if structure is None else {"structure": structure}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = gl.LatentSML(**options).fit(table.votes)

@@ -52,7 +52,11 @@ def run(arguments: argparse.Namespace) -> None:
     lines = [] if arguments.quiet else ["", style("goldless demo", "bold")]
     lines += inspect_screen(unscored, style, quiet=arguments.quiet)[: None if arguments.quiet else -1]
     lines += ["", *_scores(summary, style), ""]
-    lines += [f"The whole picture is in {page}" if page else "The page was left out: pip install 'goldless[report]' draws it."]
+    lines += [
+        f"The whole picture is in {page}"
+        if page
+        else "The page was left out: pip install 'goldless[report]' draws it."
+    ]
     lines += [
         f"Done in {seconds[0]:.0f} s. With a file of your own, one row an item and one column a voter:",
         style("  goldless report votes.csv -o report.html", "bold"),
@@ -104,9 +108,7 @@ def _ensemble(seed: int) -> list[tuple[str, Any]]:
         ("SVM", 4, lambda state: make_pipeline(StandardScaler(), LinearSVC(C=0.05, random_state=state))),
         ("naive Bayes", 5, lambda _: make_pipeline(StandardScaler(), GaussianNB(var_smoothing=1e-2))),
     ]
-    return [
-        (f"{name} {copy + 1}", make(1000 * seed + copy)) for name, many, make in families for copy in range(many)
-    ]
+    return [(f"{name} {copy + 1}", make(1000 * seed + copy)) for name, many, make in families for copy in range(many)]
 
 
 def _write_page(summary: dict[str, Any], output: str | None) -> str | None:
@@ -143,4 +145,7 @@ def _scores(summary: dict[str, Any], style: Style) -> list[str]:
             if true["balanced_accuracy"] is not None
         ]
     )
-    return [*(line.rstrip() for line in table), f"Accuracies of single voters were off by {100 * gap:.1f} points on average."]
+    return [
+        *(line.rstrip() for line in table),
+        f"Accuracies of single voters were off by {100 * gap:.1f} points on average.",
+    ]

@@ -83,24 +83,54 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_argument("--seed", type=int, default=1, help="seed of the ensemble (default 1)")
     _output(demo, "report to write (default goldless-demo.html in a new temporary folder)")
 
-    inspect = add("inspect", commands.inspect, "say who echoes whom, how good each voter is, what to do", common, reading, fitting)
+    inspect = add(
+        "inspect",
+        commands.inspect,
+        "say who echoes whom, how good each voter is, what to do",
+        common,
+        reading,
+        fitting,
+    )
     inspect.add_argument("--all", action="store_true", help="list every voter, however many there are")
 
-    combine = add("combine", commands.combine, "write one label and its probability for every item", common, reading, fitting)
+    combine = add(
+        "combine", commands.combine, "write one label and its probability for every item", common, reading, fitting
+    )
     _output(combine, "file to write, .csv, .tsv or .jsonl (default: standard output)")
 
-    select = add("select", commands.select, "name a small panel of accurate voters that do not echo each other", common, reading, fitting)
+    select = add(
+        "select",
+        commands.select,
+        "name a small panel of accurate voters that do not echo each other",
+        common,
+        reading,
+        fitting,
+    )
     select.add_argument("-k", type=_positive, default=5, metavar="K", help="size of the panel (default 5)")
 
-    report = add("report", commands.report, "write a page with the whole picture, to open and to send on", common, reading, fitting)
+    report = add(
+        "report",
+        commands.report,
+        "write a page with the whole picture, to open and to send on",
+        common,
+        reading,
+        fitting,
+    )
     _output(report, "page to write (default report.html)", "report.html")
     report.add_argument("-k", type=_positive, default=5, metavar="K", help="size of the suggested panel (default 5)")
     report.add_argument("--title", help="title of the page (default: the name of the file)")
 
     simulate = add("simulate", commands.simulate, "draw votes from the model of the paper, with their truth", common)
     simulate.add_argument("--items", type=_positive, default=5000, help="number of items (default 5000)")
-    simulate.add_argument("--groups", type=_sizes, default=[5] + [1] * 15, help="sizes of the groups, such as 5,3,1,1 (default 5 and fifteen times 1)")
-    simulate.add_argument("--imbalance", type=_imbalance, default=0.0, help="class imbalance, from -1 to 1 (default 0)")
+    simulate.add_argument(
+        "--groups",
+        type=_sizes,
+        default=[5] + [1] * 15,
+        help="sizes of the groups, such as 5,3,1,1 (default 5 and fifteen times 1)",
+    )
+    simulate.add_argument(
+        "--imbalance", type=_imbalance, default=0.0, help="class imbalance, from -1 to 1 (default 0)"
+    )
     simulate.add_argument("--missing-rate", type=_share, default=0.0, help="share of missing votes (default 0)")
     simulate.add_argument("--seed", type=int, default=0, help="seed (default 0)")
     simulate.add_argument("--long", action="store_true", help="write one row a vote instead of one row an item")
@@ -121,17 +151,25 @@ def _common() -> argparse.ArgumentParser:
 
 def _reading() -> argparse.ArgumentParser:
     parent = argparse.ArgumentParser(add_help=False)
-    parent.add_argument("file", metavar="FILE", help="CSV, TSV, Parquet, Feather, npz or JSON lines; - is standard input")
+    parent.add_argument(
+        "file", metavar="FILE", help="CSV, TSV, Parquet, Feather, npz or JSON lines; - is standard input"
+    )
     group = parent.add_argument_group("how the file is read (found out and stated, unless given)")
     group.add_argument("--item", metavar="COLUMN", help="long table: column that names the items")
     group.add_argument("--voter", metavar="COLUMN", help="long table: column that names the voters")
     group.add_argument("--label", metavar="COLUMN", help="long table: column of the votes")
     group.add_argument("--id-column", metavar="COLUMN", help="wide table: column that names the items")
     group.add_argument("--truth", metavar="COLUMN", help="column of true labels, for scoring only")
-    group.add_argument("--ignore", metavar="COLUMN", action="append", default=[], help="column that is no vote (may be repeated)")
-    group.add_argument("--missing", metavar="LABEL", action="append", default=[], help="label that means no vote (may be repeated)")
+    group.add_argument(
+        "--ignore", metavar="COLUMN", action="append", default=[], help="column that is no vote (may be repeated)"
+    )
+    group.add_argument(
+        "--missing", metavar="LABEL", action="append", default=[], help="label that means no vote (may be repeated)"
+    )
     group.add_argument("--positive", metavar="LABEL", help="label to call positive")
-    group.add_argument("--delimiter", type=_delimiter, metavar="CHAR", help="what separates columns of text; tab is tab")
+    group.add_argument(
+        "--delimiter", type=_delimiter, metavar="CHAR", help="what separates columns of text; tab is tab"
+    )
     group.add_argument("--no-header", action="store_true", help="the first line is votes")
     group.add_argument("--encoding", default="utf-8", help="encoding of text (default utf-8)")
     return parent

@@ -28,15 +28,21 @@ def inspect_screen(
     many = votes["n_voters"] > _EVERYONE_UP_TO and not everyone
     lines += _groups_table(summary, style) if many else _voters_table(summary, style)
     if summary["truth"]:
-        scores = ", ".join(f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"])
-        lines += _wrapped(f"Against the truth ({summary['truth']['n_scored']:,} items, balanced accuracy): {scores}.", style, "bold")
+        scores = ", ".join(
+            f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
+        )
+        lines += _wrapped(
+            f"Against the truth ({summary['truth']['n_scored']:,} items, balanced accuracy): {scores}.", style, "bold"
+        )
     if quiet:
         return lines
     for sentence in summary["warnings"]:
         lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
     shown = clean(file) if file != "-" else "FILE"
     more = "--all lists every voter; " if many else ""
-    lines += _wrapped(f"Estimates without labels. {more}for pictures: goldless report {shown} -o report.html", style, "dim")
+    lines += _wrapped(
+        f"Estimates without labels. {more}for pictures: goldless report {shown} -o report.html", style, "dim"
+    )
     return lines
 
 
@@ -88,7 +94,8 @@ def _groups_table(summary: dict[str, Any], style: Style) -> list[str]:
 
 def _row_of(members: list[dict[str, Any]]) -> list[str]:
     best, worst = members[0]["balanced_accuracy"], members[-1]["balanced_accuracy"]
-    room, names, used = max(_width() - 30, 20), [], 0
+    room, used = max(_width() - 30, 20), 0
+    names: list[str] = []
     for member in members:
         name = _cut(clean(member["name"]), 20)
         if used + len(name) + 2 > room - 10:
@@ -112,7 +119,10 @@ def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style)
         for number, step in enumerate(result["panel"], 1)
     ]
     lines = _wrapped(clean(result["how"]), style, "dim")
-    lines += [line.rstrip() for line in columns(["", "voter", "group", "accuracy", "votes so far"], rows, style, align="><<>>")]
+    lines += [
+        line.rstrip()
+        for line in columns(["", "voter", "group", "accuracy", "votes so far"], rows, style, align="><<>>")
+    ]
     expected = {row["method"]: row["balanced_accuracy"] for row in result["expected"]}
     lines += _wrapped(
         f"Expected balanced accuracy: this panel {_percent(result['panel_balanced_accuracy'])}, all "
@@ -121,7 +131,9 @@ def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style)
         style,
     )
     if summary["truth"]:
-        scores = ", ".join(f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"])
+        scores = ", ".join(
+            f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
+        )
         lines += _wrapped(f"Against the truth: {scores}.", style, "bold")
     for sentence in result["warnings"]:
         lines += _wrapped(f"! {clean(sentence)}", style, "yellow")

@@ -16,8 +16,13 @@ def percent(share: float | None, digits: int = 1) -> str:
     if share is None:
         return "unknown"
     if 0.9995 <= share < 1 and digits <= 1:
-        return "> 99.9 %"
-    return f"{100 * share:.{digits}f} %"
+        return "> 99.9\u00a0%"
+    return f"{100 * share:.{digits}f}\u00a0%"
+
+
+def keep(sentence: str) -> str:
+    """Keep numbers and their per cent signs on one line."""
+    return sentence.replace(" %", "\u00a0%")
 
 
 def short(text: str, length: int = 28) -> str:
@@ -63,7 +68,14 @@ def tree(summary: dict[str, Any]) -> dict[str, Any]:
         drawn.append(
             {"d": _curve(*root, node["x"], node["y"]), "number": node["number"], "width": 0.5 + 5 * strength}
         )
-    return {"width": _WIDTH, "height": round(height, 1), "root": root, "nodes": nodes, "leaves": leaves, "lines": drawn}
+    return {
+        "width": _WIDTH,
+        "height": round(height, 1),
+        "root": root,
+        "nodes": nodes,
+        "leaves": leaves,
+        "lines": drawn,
+    }
 
 
 def _curve(x0: float, y0: float, x1: float, y1: float) -> str:
@@ -134,7 +146,7 @@ def _round_ticks(low: float, high: float, about: int = 5) -> list[float]:
     step = 10 ** np.floor(np.log10((high - low) / about))
     step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= about)
     first = np.ceil(low / step - 1e-9)
-    return [round(float(k * step), 12) for k in np.arange(first, high / step + 1e-9)]
+    return [round(float(k * step), 12) + 0.0 for k in np.arange(first, high / step + 1e-9)]
 
 
 def residual_path(summary: dict[str, Any]) -> dict[str, Any] | None:

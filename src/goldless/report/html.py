@@ -17,11 +17,21 @@ _INSTALL = "pip install 'goldless[report]'"
 _ORANGE, _BLUE, _VIOLET = (222, 98, 20), (38, 120, 200), (124, 77, 199)
 _TITLES = {
     "score": ("Score", "Large where two voters agree more than a common truth explains: the sign of an echo."),
+    "conditional_positive": (
+        "C+ measured with the truth",
+        "Covariance among truly positive items: zero without echo.",
+    ),
+    "conditional_negative": ("C- measured with the truth", "Covariance among truly negative items. Same colours."),
     "covariance": ("Covariance of the votes", "Orange: two voters say the same more often than by chance."),
     "fitted": ("Covariance in the fitted model", "What the groups and accuracies found would give. Same colours."),
     "left_over": ("Left over", "Covariance minus model: what the model does not explain. Same colours."),
-    "conditional_positive": ("C+ measured with the truth", "Covariance among truly positive items: zero without echo."),
-    "conditional_negative": ("C- measured with the truth", "Covariance among truly negative items. Same colours."),
+}
+
+
+_SAME_COLOURS = {
+    "fitted": "covariance",
+    "left_over": "covariance",
+    "conditional_negative": "conditional_positive",
 }
 
 
@@ -56,6 +66,7 @@ def render_html(summary: dict[str, Any]) -> str:
     )
     environment.filters["percent"] = drawing.percent
     environment.filters["short"] = drawing.short
+    environment.filters["keep"] = drawing.keep
     assert environment.loader is not None
     style, script = (environment.loader.get_source(environment, name)[0] for name in ("report.css", "report.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -63,8 +74,8 @@ def render_html(summary: dict[str, Any]) -> str:
     order, voters = summary["order"], summary["voters"]
     return environment.get_template("report.html.j2").render(
         s=summary,
-        style=Markup(style),  # noqa: S704 - our own file
-        script=Markup(script),  # noqa: S704 - our own file
+        style=Markup(style),  # our own file
+        script=Markup(script),  # our own file
         script_hash=digest,
         heat_maps=heat_maps,
         group_number={group["name"]: number for number, group in enumerate(summary["groups"])},
@@ -91,14 +102,13 @@ def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
             matrices[key] = truth[key]
     order = np.array(summary["order"])
     ordered = {key: np.asarray(values)[np.ix_(order, order)] for key, values in matrices.items()}
-    together = {"covariance": "covariance", "fitted": "covariance", "left_over": "covariance"}
-    scales: dict[str, float] = {}
+    families: dict[str, list[NDArray]] = {}
     for key, matrix in ordered.items():
-        family = together.get(key, "conditional" if key.startswith("conditional") else key)
-        scales[family] = max(scales.get(family, 0.0), float(np.abs(matrix).max(initial=0.0)))
+        families.setdefault(_SAME_COLOURS.get(key, key), []).append(matrix)
+    scales = {family: _scale(members) for family, members in families.items()}
     shown = []
     for key in (name for name in _TITLES if name in ordered):
-        scale = scales[together.get(key, "conditional" if key.startswith("conditional") else key)]
+        scale, clipped = scales[_SAME_COLOURS.get(key, key)]
         matrix = ordered[key]
         shown.append(
             {
@@ -108,10 +118,20 @@ def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
                 "image": _image(matrix, scale, key == "score"),
                 "signed": key != "score",
                 "scale": f"{scale:.3g}",
+                "clipped": clipped,
                 "values": matrix.tolist(),
             }
         )
     return shown
+
+
+def _scale(matrices: list[NDArray]) -> tuple[float, bool]:
+    """Return the value of the full colour: the largest, unless a few pairs would leave all others pale."""
+    entries = np.abs(np.concatenate([matrix[~np.eye(len(matrix), dtype=bool)] for matrix in matrices]))
+    if not entries.size:
+        return 0.0, False
+    largest, most = float(entries.max()), float(np.quantile(entries, 0.99))
+    return (most, True) if 0 < most < largest / 1.5 else (largest, False)
 
 
 def _image(matrix: NDArray[np.float64], scale: float, one_sided: bool) -> str:
@@ -124,5 +144,5 @@ def _image(matrix: NDArray[np.float64], scale: float, one_sided: bool) -> str:
     colour[..., :3] = np.where((matrix >= 0)[..., None], positive, _BLUE)
     colour[..., 3] = np.round(255 * share**0.7)
     stream = io.BytesIO()
-    imsave(stream, colour, format="png", metadata={"Software": None})
+    imsave(stream, colour, format="png")
     return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode()

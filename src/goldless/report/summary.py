@@ -75,12 +75,14 @@ def summarize(
     posterior = latent.posterior(table.codes)
     groups = _groups(latent)
     voters = _voters(latent, table, names, groups, panel)
-    best = int(np.argmax(latent.balanced_accuracy))
+    covered = (votes.codes >= 0).mean(axis=0)
+    alone = 0.5 + (latent.balanced_accuracy - 0.5) * covered  # a coin where the voter does not vote
+    best = int(np.argmax(alone))
     expected = [
         _expectation(name, expected_balanced_accuracy(codes, posterior, table.counts))
         for name, codes in labels.items()
     ]
-    expected.insert(1, _expectation("best single voter", float(latent.balanced_accuracy[best]), names[best]))
+    expected.insert(1, _expectation("best single voter", float(alone[best]), names[best]))
     covariance = table.pair_counts.covariance().covariance
     score = getattr(model, "score_matrix_", None)
     score = np.asarray(score_matrix(covariance)) if score is None else score

@@ -37,18 +37,24 @@ def summarize_truth(
     sensitivity, specificity = (_rate(codes, truth, code) for code in (1, 0))
     balanced = np.where(np.isnan(sensitivity + specificity), np.nan, (sensitivity + specificity) / 2)
     methods = [
-        {"method": name, "balanced_accuracy": _balanced(predicted[known], truth), "accuracy": _plain_accuracy(predicted[known], truth)}
+        {
+            "method": name,
+            "balanced_accuracy": _balanced(predicted[known], truth),
+            "accuracy": _plain_accuracy(predicted[known], truth),
+        }
         for name, predicted in labels.items()
     ]
     methods.insert(
         1,
         {
             "method": "best single voter",
-            "balanced_accuracy": _maybe(balanced[best]),
+            "balanced_accuracy": _maybe(0.5 + (balanced[best] - 0.5) * (codes[:, best] >= 0).mean()),
             "accuracy": _plain_accuracy(codes[:, best], truth),
         },
     )
-    positive, negative = (PairCounts.of(np.ascontiguousarray(codes[truth == code])).covariance().covariance for code in (1, 0))
+    positive, negative = (
+        PairCounts.of(np.ascontiguousarray(codes[truth == code])).covariance().covariance for code in (1, 0)
+    )
     return {
         "n_scored": int(known.sum()),
         "class_balance": round(float(sizes[1] / sizes.sum()), 4),

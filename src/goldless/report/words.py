@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+_MUCH = 0.05
 _WORTH_IT = 0.005  # a gain in balanced accuracy that is worth a sentence
 
 
@@ -34,9 +35,11 @@ def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
     if best["balanced_accuracy"] > combined + _WORTH_IT:
         advice.append(f"One voter, {best['detail']}, is expected to do better alone than all together ({figures}).")
     elif combined - majority < _WORTH_IT:
-        advice.append(f"Majority vote is expected to do as well as the combination ({figures}): use what you can explain.")
+        advice.append(f"Majority vote is expected to do as well ({figures}): use what you can explain.")
     else:
-        advice.append(f"Use the combined labels: {figures}. They differ from the majority on {differs:,} of {n_items:,} items.")
+        advice.append(
+            f"Use the combined labels: {figures}. They differ from the majority on {differs:,} of {n_items:,} items."
+        )
     groups = summary["groups"]
     if groups:
         first = groups[0]
@@ -48,9 +51,9 @@ def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
         )
     panel = summary["panel"]
     if len(panel["voters"]) < summary["votes"]["n_voters"]:
-        advice.append(
-            f"A panel of {len(panel['voters'])} keeps {_percent(panel['balanced_accuracy'])}: {_listed(panel['names'])}."
-        )
+        accuracy, size = panel["balanced_accuracy"], len(panel["voters"])
+        kept = "keeps" if accuracy > combined - _MUCH else "gets only"
+        advice.append(f"A panel of {size} {kept} {_percent(accuracy)}: {_listed(panel['names'])}.")
     return advice
 
 
@@ -79,12 +82,13 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
     near = sum(voter["informative"] and voter["balanced_accuracy"] < 0.55 for voter in voters)
     if 2 * near > n_voters:
         found.append(
-            f"{near} of {n_voters} voters are close to a coin. If fewer than half beat one, all labels come out swapped."
+            f"{near} of {n_voters} voters are close to a coin. If fewer than half beat one, all labels come out "
+            "swapped."
         )
     if not 0.03 <= votes["class_balance"] <= 0.97:
         found.append(
-            f"One class is rare (estimated share of {votes['classes'][1]!r}: {_percent(votes['class_balance'])}): its "
-            "rates rest on few items."
+            f"One class is rare (estimated share of {votes['classes'][1]!r}: {_percent(votes['class_balance'])}): "
+            "its rates rest on few items."
         )
     if getattr(model, "converged_", True) is False:
         found.append("The fit was stopped before it settled; figures may still move.")
@@ -98,15 +102,15 @@ def unknowable(summary: dict[str, Any]) -> list[str]:
         "everybody were right.",
         "Accuracies, effective votes and probabilities are estimates of a model fitted to these votes, without any "
         "label. Checking fifty items by hand tells how far to trust them.",
-        f"Which class is which: that most voters beat a coin is taken for granted, and that {summary['votes']['classes'][1]!r} "
-        "means the same to all of them.",
+        "Which class is which: that most voters beat a coin is taken for granted, and that "
+        f"{summary['votes']['classes'][1]!r} means the same to all of them.",
         "Which hidden source is the truth: a large group that echoes one opinion can be mistaken for the answer, and "
         "the answer for an echo.",
     ]
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.1f} %"
 
 
 def _listed(names: list[str], most: int = 6) -> str:
