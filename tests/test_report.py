@@ -82,10 +82,10 @@ def test_patterns_and_items(simulated, summary):
     X, _, model = simulated
     for pattern in summary["patterns"]:
         codes = np.array(pattern["votes"])
-        assert ((X == 2 * codes - 1).all(axis=1)).sum() == pattern["count"]
+        assert ((2 * codes - 1 == X).all(axis=1)).sum() == pattern["count"]
         assert 0 < pattern["positive_votes"] < 20
     for item in summary["items"]:
-        assert (X[item["row"]] == 2 * np.array(item["votes"]) - 1).all()
+        np.testing.assert_array_equal(2 * np.array(item["votes"]) - 1, X[item["row"]])
         assert item["item"] == str(item["row"] + 1)
         assert abs(model.predict_proba(X[item["row"]][None])[0, 1] - item["probability"]) < 1e-3
     doubt = [abs(item["probability"] - 0.5) for item in summary["items"]]
@@ -101,7 +101,7 @@ def test_other_models_of_the_voters(simulated, estimator):
 
 
 def test_attributes_of_later_structure_finders_are_used(simulated):
-    X, _, model = simulated
+    X, _, _ = simulated
     part = gl.LatentSML(structure="independent").fit(X)
     part.verdict_ = "Two readings explain the votes."
     part.rootings_ = [{"group": np.int64(1), "log_likelihood": np.float64(-3.5)}]

@@ -112,7 +112,8 @@ def test_hostile_names_stay_text(browser, pages):
     assert set(HOSTILE) <= set(shown)
     # even a script that did get in would not run
     browser.execute_script(
-        "var s = document.createElement('div'); s.innerHTML = '<img src=x onerror=window.bad=1>'; document.body.append(s)"
+        "var s = document.createElement('div'); s.innerHTML = '<img src=x onerror=window.bad=1>';"
+        "document.body.append(s)"
     )
     assert browser.execute_script("return window.bad") is None
 
@@ -134,7 +135,8 @@ def test_light_and_dark_differ_and_can_be_read(browser, pages):
     for dark in (False, True):
         show(browser, pages / "three.html", dark=dark)
         colours = browser.execute_script(
-            "return ['color', 'backgroundColor'].map(p => getComputedStyle(document.body)[p].match(/\\d+/g).map(Number))"
+            "var style = getComputedStyle(document.body);"
+            "return [style.color, style.backgroundColor].map(colour => colour.match(/\\d+/g).map(Number))"
         )
         text, ground = (sum(colour[:3]) / 3 for colour in colours)
         assert abs(text - ground) > 150
@@ -197,7 +199,8 @@ def test_the_table_sorts_by_mouse_and_by_keyboard(browser, pages):
 def test_on_paper_nothing_is_cut_off(browser, pages):
     show(browser, pages / "many.html", width=800, media="print")
     cut = browser.execute_script(
-        "return Array.from(document.querySelectorAll('.scroll')).filter(e => e.scrollHeight > e.clientHeight + 2).length"
+        "return Array.from(document.querySelectorAll('.scroll'))"
+        ".filter(e => e.scrollHeight > e.clientHeight + 2).length"
     )
     assert cut == 0
     show(browser, pages / "three.html")

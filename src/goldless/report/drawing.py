@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 _ROW = 17
-_Y_AT, _GROUP_AT, _VOTER_AT, _WIDTH = 26, 128, 214, 380
+_Y_AT, _GROUP_AT, _VOTER_AT, _WIDTH = 16, 104, 180, 380
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -18,6 +18,13 @@ def percent(share: float | None, digits: int = 1) -> str:
     if 0.9995 <= share < 1 and digits <= 1:
         return "> 99.9\u00a0%"
     return f"{100 * share:.{digits}f}\u00a0%"
+
+
+def chance(probability: float) -> str:
+    """Return a probability in per cent; never a round 0 or 100 %, since nothing here is certain."""
+    if not 0.0005 <= probability <= 0.9995:
+        return "> 99.9\u00a0%" if probability > 0.5 else "< 0.1\u00a0%"
+    return percent(probability)
 
 
 def keep(sentence: str) -> str:
@@ -57,7 +64,7 @@ def tree(summary: dict[str, Any]) -> dict[str, Any]:
         if name is None:
             y -= 7
     height = y + 4
-    root = (_Y_AT, height / 2)
+    root = (_Y_AT, min(height / 2, 220.0))  # in sight when a tall tree is opened
     drawn = []
     for line in lines:
         (x0, y0), (x1, y1) = line["from"], line["to"]

@@ -65,6 +65,7 @@ def render_html(summary: dict[str, Any]) -> str:
         undefined=StrictUndefined,
     )
     environment.filters["percent"] = drawing.percent
+    environment.filters["chance"] = drawing.chance
     environment.filters["short"] = drawing.short
     environment.filters["keep"] = drawing.keep
     assert environment.loader is not None
@@ -108,6 +109,8 @@ def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
     scales = {family: _scale(members) for family, members in families.items()}
     shown = []
     for key in (name for name in _TITLES if name in ordered):
+        if key == "score" and not ordered[key].any():
+            continue  # of fewer than four voters there is no score
         scale, clipped = scales[_SAME_COLOURS.get(key, key)]
         matrix = ordered[key]
         shown.append(

@@ -19,7 +19,7 @@ from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
 from goldless.report.truth import summarize_truth
 from goldless.report.words import headline, unknowable, what_to_do, what_to_watch
-from goldless.report.worth import effective_votes, expected_balanced_accuracy, uniqueness
+from goldless.report.worth import effective_votes, expected_balanced_accuracy, unexplained_share, uniqueness
 from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.patterns import PatternTable
 
@@ -83,7 +83,8 @@ def summarize(
         for name, codes in labels.items()
     ]
     expected.insert(1, _expectation("best single voter", float(alone[best]), names[best]))
-    covariance = table.pair_counts.covariance().covariance
+    estimate = table.pair_counts.covariance()
+    covariance, fitted = estimate.covariance, latent.population_covariance()
     score = getattr(model, "score_matrix_", None)
     score = np.asarray(score_matrix(covariance)) if score is None else score
     summary: dict[str, Any] = {
@@ -108,6 +109,7 @@ def summarize(
             "n_echoing": sum(len(group["voters"]) for group in groups),
             "effective_votes": _round(effective_votes(latent), 2),
             "expected": expected,
+            "unexplained": _round(unexplained_share(covariance, fitted, estimate.standard_error)),
             "differs_from_majority": int(table.counts[labels["combined"] != labels["majority vote"]].sum()),
         },
         "groups": groups,
@@ -119,7 +121,7 @@ def summarize(
             "effective_votes": _round(effective_votes(latent, np.array(panel)), 2),
             "balanced_accuracy": next(row["balanced_accuracy"] for row in expected if row["method"] == "panel"),
         },
-        "matrices": _matrices(score, covariance, latent.population_covariance()),
+        "matrices": _matrices(score, covariance, fitted),
         "patterns": _patterns(table, posterior, labels),
         "items": _items(votes, table, posterior, labels),
         "structure": _structure(model, latent),

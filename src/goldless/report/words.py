@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _MUCH = 0.05
+_UNEXPLAINED = 0.02  # share of the covariance; below it what is left over is small
 _WORTH_IT = 0.005  # a gain in balanced accuracy that is worth a sentence
 
 
@@ -27,7 +28,7 @@ def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
     combined, majority = (expected[name]["balanced_accuracy"] for name in ("combined", "majority vote"))
     best = expected["best single voter"]
     figures = (
-        f"expected balanced accuracy {_percent(combined)}, majority vote {_percent(majority)}, best single voter "
+        f"balanced accuracy, if the model is right, {_percent(combined)}, majority vote {_percent(majority)}, best single voter "
         f"{_percent(best['balanced_accuracy'])}"
     )
     differs, n_items = summary["answer"]["differs_from_majority"], summary["votes"]["n_items"]
@@ -70,6 +71,12 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
         found.append(f"{n_items:,} items are few for {n_voters} voters: covariances are mostly noise.")
     if votes["votes_per_item"] < 3:
         found.append(f"An item has {votes['votes_per_item']:.1f} votes on average: its label rests on very little.")
+    unexplained = summary["answer"]["unexplained"]
+    if unexplained > _UNEXPLAINED:
+        found.append(
+            f"The groups leave {_percent(unexplained)} of the covariance of the votes unexplained: voters share more "
+            "than was found, so accuracies and effective votes come out too high."
+        )
     if groups and 2 * len(groups[0]["voters"]) >= n_voters:
         found.append(
             f"Group {groups[0]['name']} holds {len(groups[0]['voters'])} of {n_voters} voters. Whether its common "

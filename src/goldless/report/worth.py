@@ -68,3 +68,14 @@ def expected_balanced_accuracy(
     sensitivity = positive @ (labels == 1) / max(positive.sum(), 1e-300)
     specificity = negative @ (labels == 0) / max(negative.sum(), 1e-300)
     return float((sensitivity + specificity) / 2)
+
+
+def unexplained_share(
+    covariance: NDArray[np.float64], fitted: NDArray[np.float64], standard_error: NDArray[np.float64]
+) -> float:
+    """Return the share of the squared covariances that the model leaves over, beyond what chance leaves."""
+    off = ~np.eye(len(covariance), dtype=bool)
+    known = off & np.isfinite(covariance) & np.isfinite(standard_error)
+    total = float((covariance[known] ** 2).sum())
+    left = float(((covariance - fitted)[known] ** 2 - standard_error[known] ** 2).sum())
+    return float(np.clip(left / total, 0.0, 1.0)) if total > 0 else 0.0
