@@ -121,7 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument("--title", help="title of the page (default: the name of the file)")
 
     simulate = add("simulate", commands.simulate, "draw votes from the model of the paper, with their truth", common)
-    simulate.add_argument("--items", type=_positive, default=5000, help="number of items (default 5000)")
+    simulate.add_argument("--items", type=_positive, default=10_000, help="number of items (default 10000)")
     simulate.add_argument(
         "--groups",
         type=_sizes,

@@ -2,7 +2,7 @@
 
 >>> import goldless as gl
 >>> from goldless.report import summarize
->>> X, _ = gl.simulate_votes(5000, groups=[5] + [1] * 15, random_state=0)
+>>> X, _ = gl.simulate_votes(10_000, groups=[5] + [1] * 15, random_state=0)
 >>> summary = summarize(gl.LatentSML().fit(X), X)
 >>> summary["groups"][0]["voters"]
 [0, 1, 2, 3, 4]

@@ -28,8 +28,8 @@ def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
     combined, majority = (expected[name]["balanced_accuracy"] for name in ("combined", "majority vote"))
     best = expected["best single voter"]
     figures = (
-        f"balanced accuracy, if the model is right, {_percent(combined)}, majority vote {_percent(majority)}, best single voter "
-        f"{_percent(best['balanced_accuracy'])}"
+        f"balanced accuracy, if the model is right, {_percent(combined)}, majority vote {_percent(majority)}, best "
+        f"single voter {_percent(best['balanced_accuracy'])}"
     )
     differs, n_items = summary["answer"]["differs_from_majority"], summary["votes"]["n_items"]
     advice = [verdict] if isinstance(verdict, str) and verdict else []
