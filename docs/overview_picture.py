@@ -25,18 +25,31 @@ def main() -> None:
     echo = model.groups_ == sizes.argmax()
     shown = np.concatenate([np.flatnonzero(echo), np.flatnonzero(~echo)])
 
-    plt.rcParams.update({"font.size": 10, "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK})
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), width_ratios=[1, 1, 1.15], layout="constrained")
+    plt.rcParams.update(
+        {"font.size": 10, "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK}
+    )
+    figure, (left, middle, right) = plt.subplots(
+        1, 3, figsize=(13, 4), width_ratios=[1, 1, 1.15], layout="constrained"
+    )
     score = model.score_matrix_[np.ix_(shown, shown)].copy()
     np.fill_diagonal(score, np.nan)
     left.imshow(score, cmap="YlOrBr")
-    left.set(title="Who echoes whom\n(score matrix, no labels used)", xticks=[], yticks=[], xlabel="voters", ylabel="voters")
+    left.set(
+        title="Who echoes whom\n(score matrix, no labels used)",
+        xticks=[],
+        yticks=[],
+        xlabel="voters",
+        ylabel="voters",
+    )
 
     middle.plot([0.5, 0.68], [0.5, 0.68], color=QUIET, lw=1, zorder=0)
     for mask, colour, label in ((~echo, INK, "independent"), (echo, ACCENT, "echo each other")):
         middle.scatter(truth.balanced_accuracy[mask], model.balanced_accuracy_[mask], color=colour, s=36, label=label)
     middle.set(
-        title="How good each voter is\n(estimated without labels)", xlabel="true balanced accuracy", ylabel="estimated", aspect="equal"
+        title="How good each voter is\n(estimated without labels)",
+        xlabel="true balanced accuracy",
+        ylabel="estimated",
+        aspect="equal",
     )
     middle.legend(frameon=False)
 
@@ -50,7 +63,11 @@ def main() -> None:
     bars = right.barh(list(methods), errors, color=[QUIET, QUIET, ACCENT, INK], height=0.6)
     right.bar_label(bars, fmt="%.1f %%", padding=4)
     right.invert_yaxis()
-    right.set(title="What it is worth to know\n(balanced error of the combined labels)", xlim=(0, max(errors) * 1.18), xticks=[])
+    right.set(
+        title="What it is worth to know\n(balanced error of the combined labels)",
+        xlim=(0, max(errors) * 1.18),
+        xticks=[],
+    )
     for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)
     right.spines[["bottom", "left"]].set_visible(False)

@@ -58,7 +58,7 @@ def test_conditional_covariances_split_by_the_truth(rng):
 
 def test_a_truth_of_other_labels_is_refused(rng):
     codes = rng.integers(0, 2, (20, 3))
-    with pytest.raises(ValueError, match="which no voter ever says"):
+    with pytest.raises(ValueError, match="y holds 7 in row 0"):
         gl.conditional_covariance(codes, np.full(20, 7))
     with pytest.raises(ValueError, match="one label for each"):
         gl.conditional_covariance(codes, [1, 0])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from references_votes import pair_counts
 
 from goldless import conditional_covariance, simulate_votes
 from goldless.votes.counts import PairCounts
 from goldless.votes.patterns import PatternTable
+from references_votes import pair_counts
 
 
 @st.composite
@@ -64,7 +64,9 @@ def test_permuting_voters_permutes_counts(block, order):
     codes, weights = block
     permuted = PairCounts.of(np.ascontiguousarray(codes[:, order]), weights)
     block_of = np.ix_(order, order)
-    assert_same_counts(permuted, PairCounts(*(matrix[block_of] for matrix in as_tuple(PairCounts.of(codes, weights)))))
+    assert_same_counts(
+        permuted, PairCounts(*(matrix[block_of] for matrix in as_tuple(PairCounts.of(codes, weights))))
+    )
 
 
 @pytest.mark.parametrize("missing", [False, True])

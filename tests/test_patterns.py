@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from references_votes import pattern_counts
 
 from goldless.votes.patterns import PatternTable
+from references_votes import pattern_counts
 
 
 @st.composite

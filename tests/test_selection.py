@@ -48,8 +48,8 @@ def test_an_echo_adds_less_than_an_independent_voter():
 
 
 def test_a_panel_predicts_alone(rng):
-    X, y = gl.simulate_votes(5000, [5] + [1] * 6, random_state=1)
-    model = gl.LatentSML().fit(X)
+    X, y = gl.simulate_votes(5000, [5] + [1] * 15, random_state=1)
+    model = gl.LatentSML(subtypes=False).fit(X)
     panel = model.select(5)
     part = model.subset(panel)
     assert part.score(X[:, panel], y) > 0.6

@@ -28,11 +28,12 @@ from goldless.maths.selection import select_voters
 from goldless.metrics import balanced_accuracy, balanced_error
 from goldless.votes.conditional import conditional_covariance
 from goldless.votes.encoding import Votes, encode_votes
-from goldless.votes.warnings import VotesWarning
+from goldless.votes.warnings import AmbiguousReadingWarning, VotesWarning
 
 __version__ = _version("goldless")
 
 __all__ = [
+    "AmbiguousReadingWarning",
     "DawidSkene",
     "GroupAssignment",
     "LatentModel",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
+from goldless.estimators.tree_fit import balance_prior_items
+from goldless.maths.checks import relabel
 from goldless.maths.em import EMResult, RatePrior, run_em
-from goldless.maths.latent_model import LatentModel, embed
+from goldless.maths.latent_model import LatentModel, embed, probability
 from goldless.metrics import balanced_accuracy
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import Votes, encode_votes, voter_name
@@ -63,6 +66,11 @@ class FitVotes:
     def embed(self, core: LatentModel) -> LatentModel:
         """Return the model of all voters."""
         return embed(core, self.core_voter, self.positive_share)
+
+    def spread_groups(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the groups of all voters; a copy is in the group of its original, a silent voter alone."""
+        n_voters = len(self.core_voter)
+        return relabel(np.where(self.core_voter >= 0, groups[self.core_voter], n_voters + np.arange(n_voters)))
 
     def spread(self, per_core_voter: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a value for each voter from values of the fitted ones; 0 for a voter that says nothing."""
@@ -145,7 +153,10 @@ class VoteEstimator(BaseEstimator, ABC):
         table = PatternTable.of(votes.codes, weights)
         counts = table.pair_counts
         cast, positive = counts.votes_cast, counts.positive_votes
-        informative = (positive > 0) & (positive < cast)
+        # a voter that says one thing on all items tells nothing; one that says it on some, and abstains on
+        # others, is a one-sided rule and may tell a lot
+        one_sided = (positive == 0) | (positive == cast)
+        informative = (cast > 0) & ~(one_sided & (cast == table.n_voted_items))
         copy_of = counts.first_copies()
         _warn_about(votes, table, informative, copy_of, self._merges_copies)
         fitted = informative & (copy_of == np.arange(votes.n_voters)) if self._merges_copies else informative
@@ -172,7 +183,12 @@ class VoteEstimator(BaseEstimator, ABC):
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return the log-odds of the positive class for rows of codes."""
 
-    def _on_patterns(self, X: Any, of_codes: Any) -> NDArray[np.float64]:
+    def _label(self, codes: NDArray[np.int8]) -> NDArray:
+        """Return the labels of rows of codes."""
+        log_odds = self._log_odds(codes)
+        return self.classes_[np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(int))]
+
+    def _on_patterns(self, X: Any, of_codes: Callable[[NDArray[np.int8]], NDArray]) -> NDArray:
         """Apply a function to the distinct rows only."""
         check_is_fitted(self)
         table = PatternTable.of(self._read(X, reset=False).codes)
@@ -194,9 +210,7 @@ class VoteEstimator(BaseEstimator, ABC):
         A tie (log-odds of zero, as for an item nobody voted on) goes to the class with more votes at fit, voters
         without influence aside, and to the first class if both have as many.
         """
-        log_odds = self.decision_function(X)
-        codes = np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(int))
-        return self.classes_[codes]
+        return self._on_patterns(X, self._label)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit, then label the same items."""
@@ -222,7 +236,11 @@ class LatentEstimator(VoteEstimator):
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         self._check_parameters()
         prior = self.latent_model_.log_prior_odds if self.decision == "map" else 0.0
-        return self.latent_model_.log_likelihood_ratio(codes) + prior
+        return self._likelihood_ratio(codes) + prior
+
+    def _likelihood_ratio(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Return log Pr(votes | positive) - log Pr(votes | negative) for rows of codes."""
+        return self.latent_model_.log_likelihood_ratio(codes)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
@@ -230,18 +248,28 @@ class LatentEstimator(VoteEstimator):
         The class balance enters here whatever the ``decision``, so with ``decision="ml"`` the most probable class
         need not be the predicted one.
         """
-        positive = self._on_patterns(X, lambda codes: self.latent_model_.posterior(codes))
+        prior = lambda: self.latent_model_.log_prior_odds  # noqa: E731 - known once it is fitted
+        positive = self._on_patterns(X, lambda codes: probability(self._likelihood_ratio(codes) + prior()))
         return np.stack([1 - positive, positive], axis=1)
 
-    def _improve(self, start: LatentModel, table: PatternTable) -> LatentModel:
-        """Run EM from a model with the parameters of this estimator."""
+    def _rate_prior(self, n_items: int, overdispersion: float) -> RatePrior:
+        """Return the pseudo-counts of this estimator's EM."""
         if np.shape(self.prior) != (2,) or not all(pseudo >= 0 for pseudo in self.prior):
             raise ValueError(f"prior must be two pseudo-counts (right, wrong), none negative, got {self.prior!r}")
+        items = self.balance_prior
+        if isinstance(items, str) and items == "auto":
+            items = balance_prior_items(n_items, overdispersion)
+        if isinstance(items, str) or not items >= 0:
+            raise ValueError(f"balance_prior must be 'auto' or a number of items, got {self.balance_prior!r}")
+        right, wrong = self.prior
+        return RatePrior(right, wrong, balance=items / 2)
+
+    def _improve(self, start: LatentModel, table: PatternTable, prior: RatePrior) -> LatentModel:
+        """Run EM from a model."""
         if not self.max_iter >= 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        right, wrong = self.prior
         passes = GroupedPatterns(table, start.groups)
-        result = run_em(start, passes.expect, prior=RatePrior(right, wrong), max_iter=self.max_iter, tol=self.tol)
+        result = run_em(start, passes.expect, prior=prior, max_iter=self.max_iter, tol=self.tol)
         self._store_em(result)
         return result.model
 
@@ -316,10 +344,11 @@ def as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int64
             f"sample_weight counts how many items a row stands for, so it must be a whole number, not "
             f"{weights[bad[0]]} (row {bad[0]})."
         )
-    if not 0 < weights.sum(dtype=float) < _EXACT:
-        raise ValueError(
-            f"sample_weight must add up to at least 1 and less than 2**53, not {weights.sum(dtype=float):g}."
-        )
+    total = float(weights.sum(dtype=float))
+    if total == 0:
+        raise ValueError("sample_weight is zero everywhere: there are no items.")
+    if total >= _EXACT:
+        raise ValueError(f"sample_weight adds up to {total:g} items; fewer than 2**53 can be counted exactly.")
     return weights.astype(np.int64)
 
 
@@ -349,7 +378,9 @@ def _warn_about(
     if len(empty):
         row = int(np.flatnonzero(np.isin(table.inverse, empty))[0])
         n_empty = int(table.counts[empty].sum())
-        warn_user(f"{n_empty} item(s) without any vote, the first in row {row}: without influence, and labelled by a guess.")
+        warn_user(
+            f"{n_empty} item(s) without any vote, the first in row {row}: without influence, and labelled by a guess."
+        )
     if votes.n_voters >= 20 and votes.n_voters > 2 * votes.n_items:
         warn_user(
             f"{votes.n_voters} columns but only {votes.n_items} rows: rows are items and columns are voters; if "

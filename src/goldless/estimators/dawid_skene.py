@@ -8,20 +8,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goldless.estimators.base import LatentEstimator
-from goldless.maths.em import ExpectedCounts, RatePrior, maximise
-from goldless.votes.patterns import PatternTable
+from goldless.estimators.tree_fit import unit_vote_counts
+from goldless.maths.search import independence_overdispersion
 
 
 class DawidSkene(LatentEstimator):
     """Two-class Dawid-Skene: voters independent given the label, EM from majority labels.
 
+    With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook.
+
     Parameters
     ----------
-    prior : tuple of float (right, wrong), default=(0.01, 0.01)
-        Pseudo-votes added to the agreements and disagreements of every rate.
-    decision : {"ml", "map"}, default="map"
-        "map" takes the more probable class (best plain accuracy), "ml" the larger likelihood (best balanced
-        accuracy when classes are uneven).
+    prior : tuple of float (right, wrong), default=(1.0, 0.5)
+        Pseudo-votes added to the agreements and disagreements of every rate: they stop degenerate solutions.
+    balance_prior : "auto" or float, default="auto"
+        How many pseudo-items hold the class balance near one half. "auto" is 100 times the over-dispersion of the
+        covariance, and at most the number of items.
+    decision : {"ml", "map"}, default="ml"
+        "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class (best accuracy).
     max_iter : int, default=500
         Most EM iterations.
     tol : float, default=1e-7
@@ -55,14 +59,16 @@ class DawidSkene(LatentEstimator):
     def __init__(
         self,
         *,
-        prior: tuple[float, float] = (0.01, 0.01),
-        decision: str = "map",
+        prior: tuple[float, float] = (1.0, 0.5),
+        balance_prior: str | float = "auto",
+        decision: str = "ml",
         max_iter: int = 500,
         tol: float = 1e-7,
         missing: Any = None,
         positive: Any = None,
     ):
         self.prior = prior
+        self.balance_prior = balance_prior
         self.decision = decision
         self.max_iter = max_iter
         self.tol = tol
@@ -81,15 +87,8 @@ class DawidSkene(LatentEstimator):
             How many items each row stands for.
         """
         votes = self._read_for_fit(X, sample_weight)
-        start = maximise(majority_counts(votes.table), np.arange(votes.table.n_voters), RatePrior())
-        self.latent_model_ = votes.embed(self._improve(start, votes.table))
+        table, alone = votes.table, np.arange(votes.table.n_voters)
+        prior = self._rate_prior(table.n_items, independence_overdispersion(table.pair_counts.covariance()))
+        start = prior.maximise(unit_vote_counts(table, alone), alone)
+        self.latent_model_ = votes.embed(self._improve(start, table, prior))
         return self
-
-
-def majority_counts(table: PatternTable) -> ExpectedCounts:
-    """Return expected counts with labels set to each item's share of positive votes; every item has a vote."""
-    negative, positive = (table.codes == 0).astype(float), (table.codes == 1).astype(float)
-    share = positive.sum(axis=1) / (positive + negative).sum(axis=1)
-    weight = np.stack([table.counts * (1 - share), table.counts * share])
-    votes = np.stack([weight @ negative, weight @ positive], axis=2).transpose(1, 0, 2)
-    return ExpectedCounts(weight.sum(axis=1), np.zeros((table.n_voters, 2, 2)), votes, -np.inf)

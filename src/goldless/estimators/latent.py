@@ -8,16 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from goldless.estimators.base import FitVotes, LatentEstimator
+from goldless.estimators.base import FitVotes, LatentEstimator, warn_user
+from goldless.estimators.readings import NOTABLE_CHANGE, UNDECIDED_MARGIN, describe_reading, nearby_readings
+from goldless.estimators.tree_fit import averaged_ratio, fit_subtypes, unit_vote_counts
 from goldless.estimators.two_stage import ImbalanceRule, two_stage_estimate
 from goldless.maths.checks import as_groups, relabel
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.em import RatePrior, run_em
+from goldless.maths.em import RatePrior
 from goldless.maths.groups import assign_groups
+from goldless.maths.latent_model import LatentModel, merge_copies
 from goldless.maths.rank_one import complete_rank_one, residual
 from goldless.maths.score import score_matrix
+from goldless.maths.search import Structure, independence_overdispersion, search_structure
 from goldless.maths.selection import select_voters
-from goldless.votes.passes import GroupedPatterns
+from goldless.votes.warnings import AmbiguousReadingWarning
+
+_FEWEST_VOTERS = 4
 
 
 class LatentSML(LatentEstimator):
@@ -25,23 +31,34 @@ class LatentSML(LatentEstimator):
 
     Parameters
     ----------
-    structure : {"paper", "independent"} or array-like of shape (n_voters,), default="paper"
-        How voters are grouped. "paper": Algorithm 2, spectral clustering of the score matrix and smallest
-        residual. "independent": every voter alone. An array: known groups.
+    structure : {"search", "paper", "independent"} or array-like of shape (n_voters,), default="search"
+        How voters are grouped. "search": weighted search over groupings with a price for every voter in a group
+        (:func:`goldless.maths.search.search_structure`). "paper": Algorithm 2, spectral clustering of the score
+        matrix and smallest residual. "independent": every voter alone. An array: known groups.
     n_groups : int or iterable of int, optional
         Number of groups, or the candidates, for ``structure="paper"``; by default every number is tried.
+    start : {"votes", "two-stage"}, optional
+        Where EM starts: one soft vote for every group and single voter, or the two-stage moment estimate of
+        Algorithm 3. By default "two-stage" for ``structure="paper"`` and "votes" otherwise.
     em : bool, default=True
-        Whether exact EM on the latent model follows the two-stage estimate of Algorithm 3.
+        Whether exact EM on the latent model follows; without it the two-stage estimate is used as it is.
+    subtypes : bool, optional
+        Whether items may have subtypes, such as easy and hard ones, where the votes support them. By default only
+        with ``structure="search"``.
     latent_values : {"soft", "hard"}, default="soft"
-        Whether the first stage hands on the expected value of each group's latent or its more likely value.
+        Whether the first stage of the two-stage estimate hands on the expected value of each group's latent or
+        its more likely value.
     imbalance : {"restricted", "tensor", "restricted-as-published"} or float, default="restricted"
         How the class imbalance b is found in the two-stage estimate. "restricted-as-published" repeats a formula
         of a public copy of the authors' code (``v / (1 - b^2)`` for ``v / sqrt(1 - b^2)``), which shrinks b
         towards zero; it is there to reproduce the published figures.
+    prior : tuple of float (right, wrong), default=(1.0, 0.5)
+        Pseudo-votes added to every rate in EM: they stop degenerate solutions.
+    balance_prior : "auto" or float, default="auto"
+        How many pseudo-items hold the class balance near one half. "auto" is 100 times the over-dispersion, and at
+        most the number of items (:func:`goldless.estimators.tree_fit.balance_prior_items`).
     decision : {"ml", "map"}, default="ml"
-        "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class.
-    prior : tuple of float (right, wrong), default=(0.01, 0.01)
-        Pseudo-votes added to every rate in EM.
+        "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class (best accuracy).
     max_iter, tol : int, float
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
     missing, positive : label, optional
@@ -53,6 +70,15 @@ class LatentSML(LatentEstimator):
         Group of each voter, numbered in order of first appearance; exact copies share a group.
     n_groups_ : int
         Number of groups.
+    verdict_ : str
+        In a sentence: which reading was used, what the nearest other reading is and how much it would change.
+    rootings_ : tuple of Rooting
+        Other readings of the votes, nearest first: their groups, by how much they fit worse (``margin``, in units
+        of one voter's price), and the share of labels that would change.
+    ambiguous_ : bool
+        Whether a reading that changes labels is so near that the votes cannot decide.
+    overdispersion_ : float
+        Misfit of the covariance model: 1 when it holds.
     sensitivity_, specificity_, balanced_accuracy_ : ndarray of shape (n_voters,)
         Estimated accuracies towards Y.
     group_sensitivity_, group_specificity_ : ndarray of shape (n_groups,)
@@ -70,24 +96,34 @@ class LatentSML(LatentEstimator):
     residual_ : float
         Residual of the grouping (eq. res).
     residual_path_ : dict of int to float
-        Residual for each number of groups tried.
+        Residual for each number of groups tried; empty unless ``structure="paper"``.
     latent_model_ : LatentModel
-        The fitted model of all voters.
+        The fitted model of all voters, with two classes.
+    subtype_models_ : tuple of SubtypeModel
+        Richer hubs that the votes support; labels come from the average of these and ``latent_model_``.
     log_likelihood_, n_iter_, converged_ : float, int, bool
         How EM ended; only if ``em``.
 
     Notes
     -----
     Exact copies (same votes on at least 20 items) are fitted as one voter, so adding a clone changes nothing.
-    A single group of all voters is the same model as no groups (its latent is Y) and is reported so.
+    A single group of all voters is the same model as no groups (its latent is Y) and is reported so. With fewer
+    items than twice the voters, or fewer than four voters, no structure is searched: every voter is alone.
+
+    Second moments determine a tree of hidden sources and not which of them is Y: that the group hangs on a latent
+    and the rest on Y, or the other way round, is one and the same distribution of votes. The search takes the
+    reading with fewest voters in groups; see ``rootings_`` and ``ambiguous_``.
 
     Examples
     --------
     >>> import goldless as gl
-    >>> X, y = gl.simulate_votes(10_000, groups=[3] + [1] * 9, random_state=3)
-    >>> model = gl.LatentSML(structure="paper", n_groups=10).fit(X)
+    >>> X, y = gl.simulate_votes(10_000, groups=[5] + [1] * 10, random_state=3)
+    >>> model = gl.LatentSML().fit(X)
     >>> model.groups_
-    array([0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    array([ 0,  0,  0,  0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10])
+    >>> print(model.verdict_)
+    5 of 15 voters echo others, in 1 group; a reading with 9 voters in groups is the nearest that would change
+    much (37 % of the labels), and fits clearly worse.
     """
 
     _merges_copies = True
@@ -95,13 +131,16 @@ class LatentSML(LatentEstimator):
     def __init__(
         self,
         *,
-        structure: str | ArrayLike = "paper",
+        structure: str | ArrayLike = "search",
         n_groups: int | Any = None,
+        start: str | None = None,
         em: bool = True,
+        subtypes: bool | None = None,
         latent_values: str = "soft",
         imbalance: str | float = "restricted",
+        prior: tuple[float, float] = (1.0, 0.5),
+        balance_prior: str | float = "auto",
         decision: str = "ml",
-        prior: tuple[float, float] = (0.01, 0.01),
         max_iter: int = 500,
         tol: float = 1e-7,
         missing: Any = None,
@@ -109,15 +148,31 @@ class LatentSML(LatentEstimator):
     ):
         self.structure = structure
         self.n_groups = n_groups
+        self.start = start
         self.em = em
+        self.subtypes = subtypes
         self.latent_values = latent_values
         self.imbalance = imbalance
-        self.decision = decision
         self.prior = prior
+        self.balance_prior = balance_prior
+        self.decision = decision
         self.max_iter = max_iter
         self.tol = tol
         self.missing = missing
         self.positive = positive
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        ImbalanceRule(self.imbalance)
+        if self.latent_values not in ("soft", "hard"):
+            raise ValueError(f"latent_values must be 'soft' or 'hard', got {self.latent_values!r}")
+        if self.start not in (None, "votes", "two-stage"):
+            raise ValueError(f"start must be 'votes' or 'two-stage', got {self.start!r}")
+        if isinstance(self.structure, str) and self.structure not in ("search", "paper", "independent"):
+            raise ValueError(
+                "structure must be 'search', 'paper', 'independent' or one group for each voter, got "
+                f"{self.structure!r}"
+            )
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LatentSML:
         """Find groups and estimate accuracies. ``y`` is ignored.
@@ -130,48 +185,82 @@ class LatentSML(LatentEstimator):
         sample_weight : array-like of int of shape (n_items,), optional
             How many items each row stands for.
         """
-        rule = ImbalanceRule(self.imbalance)
-        if self.latent_values not in ("soft", "hard"):
-            raise ValueError(f"latent_values must be 'soft' or 'hard', got {self.latent_values!r}")
         votes = self._read_for_fit(X, sample_weight)
-        estimate = votes.table.pair_counts.covariance()
-        groups = self._find_groups(votes, estimate)
-        model = two_stage_estimate(votes.table, estimate, groups, rule, self.latent_values == "hard")
-        if self.em:
-            passes = GroupedPatterns(votes.table, groups)
-            right, wrong = self.prior
-            result = run_em(model, passes.expect, prior=RatePrior(right, wrong), max_iter=self.max_iter, tol=self.tol)
-            model = result.model
-            self._store_em(result)
+        table = votes.table
+        estimate = table.pair_counts.covariance()
+        groups, structure = self._find_groups(votes, estimate)
+        self.overdispersion_ = (
+            independence_overdispersion(estimate) if structure is None else structure.overdispersion
+        )
+        prior = self._rate_prior(table.n_items, self.overdispersion_)
+        model = self._fit_model(votes, estimate, groups, prior)
         self.latent_model_ = votes.embed(model)
         self.covariance_ = votes.all_counts.covariance().covariance
+        self._columns_ = votes.voters
+        wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
+        self.subtype_models_ = fit_subtypes(table, model, self.log_likelihood_, prior) if wanted and self.em else ()
+        self._compare_readings(votes, model, structure, prior)
         return self
 
-    def _find_groups(self, votes: FitVotes, estimate: CovarianceEstimate) -> NDArray[np.int64]:
+    def _structure_is(self, name: str) -> bool:
+        return isinstance(self.structure, str) and self.structure == name
+
+    def _fit_model(
+        self, votes: FitVotes, estimate: CovarianceEstimate, groups: NDArray[np.int64], prior: RatePrior
+    ) -> LatentModel:
+        """Estimate the parameters for given groups."""
+        start = self.start or ("two-stage" if self._structure_is("paper") else "votes")
+        if start == "two-stage" or not self.em:
+            rule, hard = ImbalanceRule(self.imbalance), self.latent_values == "hard"
+            model = two_stage_estimate(votes.table, estimate, groups, rule, hard)
+        else:
+            model = prior.maximise(unit_vote_counts(votes.table, groups), groups)
+        return self._improve(model, votes.table, prior) if self.em else model
+
+    def _find_groups(
+        self, votes: FitVotes, estimate: CovarianceEstimate
+    ) -> tuple[NDArray[np.int64], Structure | None]:
         """Group the fitted voters, and keep what the search saw of them."""
         covariance = filled_covariance(estimate)
         n_fitted = len(covariance)
-        path: dict[int, float] = {}
-        if isinstance(self.structure, str) and self.structure == "paper":
-            found = assign_groups(covariance, n_groups=self.n_groups)
-            groups, score, path = found.groups, found.score, found.residual_path
-        else:
-            score = np.asarray(score_matrix(covariance))
-            if not isinstance(self.structure, str):
-                groups = relabel(as_groups(self.structure, len(votes.core_voter))[votes.voters])
-            elif self.structure == "independent":
-                groups = np.arange(n_fitted)
-            else:
-                raise ValueError(
-                    f"structure must be 'paper', 'independent' or groups of the voters, got {self.structure!r}"
-                )
+        groups, structure, path = np.arange(n_fitted), None, {}
+        score = np.asarray(score_matrix(covariance))
+        if not isinstance(self.structure, str):
+            groups = relabel(as_groups(self.structure, len(votes.core_voter))[votes.voters])
+        elif self.structure == "paper":
+            found = assign_groups(covariance, n_groups=self.n_groups, score=score)
+            groups, path = found.groups, found.residual_path
+        elif self.structure == "search" and n_fitted >= _FEWEST_VOTERS and votes.table.n_items >= 2 * n_fitted:
+            structure = search_structure(estimate, votes.table.n_items)
+            groups = structure.groups
         if groups.max() == 0:  # one group of all: its latent is Y
             groups = np.arange(n_fitted)
         fit = residual(covariance, groups)
         self.residual_, self.residual_path_ = fit.value, path
         self.v_on_, self.v_off_ = votes.spread(fit.v_on), votes.spread(fit.v_off)
         self.score_matrix_ = _spread_matrix(score, votes.core_voter)
-        return groups
+        return groups, structure
+
+    def _compare_readings(
+        self, votes: FitVotes, model: LatentModel, structure: Structure | None, prior: RatePrior
+    ) -> None:
+        """Fit the nearest other readings, say what they would change, and warn if the votes cannot decide."""
+        self.rootings_ = () if structure is None else nearby_readings(votes.table, model, structure, prior)
+        nearest = next((rooting for rooting in self.rootings_ if rooting.labels_changed > NOTABLE_CHANGE), None)
+        self.ambiguous_ = nearest is not None and nearest.margin < UNDECIDED_MARGIN
+        self.verdict_ = describe_reading(votes, model.groups, nearest, self.ambiguous_, structure)
+        if self.ambiguous_:
+            warn_user(self.verdict_, AmbiguousReadingWarning)
+        self.rootings_ = tuple(
+            rooting._replace(groups=votes.spread_groups(rooting.groups)) for rooting in self.rootings_
+        )
+
+    def _likelihood_ratio(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        ratios = [self.latent_model_.log_likelihood_ratio(codes)]
+        if self.subtype_models_:
+            core = np.ascontiguousarray(merge_copies(codes, self.latent_model_.copy_of)[:, self._columns_])
+            ratios += [model.log_likelihood_ratio(core) for model in self.subtype_models_]
+        return averaged_ratio(ratios)
 
     def select(self, k: int) -> NDArray:
         """Return the voters of a diverse panel of k, best first.
@@ -192,7 +281,8 @@ class LatentSML(LatentEstimator):
     def subset(self, voters: ArrayLike) -> LatentSML:
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.
 
-        It predicts from the columns of these voters, in this order, and uses the accuracies learnt from all.
+        It predicts from the columns of these voters, in this order, and uses the accuracies learnt from all (without
+        item subtypes, which a few voters cannot tell apart).
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -209,6 +299,7 @@ class LatentSML(LatentEstimator):
         if names is not None:
             part.feature_names_in_ = names[columns]
         part.latent_model_ = self.latent_model_.subset(columns)
+        part.subtype_models_ = ()
         part.covariance_ = self.covariance_[np.ix_(columns, columns)]
         return part
 

@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from goldless.estimators.rooting import Rooting
 from goldless.maths.latent_model import LatentModel
+from goldless.maths.subtypes import SubtypeModel
 
 FORMAT = "goldless-model"
 VERSION = 1
+_MODELS = {model.__name__: model for model in (LatentModel, SubtypeModel)}
 
 
 def save_estimator(estimator: Any, path: str | os.PathLike) -> None:
@@ -75,7 +78,7 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
 def _ask(estimator: Any) -> None:
     """Raise if a loaded estimator cannot label an item."""
     nothing = np.full((1, estimator.n_features_in_), -1, dtype=np.int8)
-    if estimator._log_odds(nothing).shape != (1,) or estimator.classes_.shape != (2,):
+    if estimator._label(nothing).shape != (1,) or estimator.classes_.shape != (2,):
         raise ValueError("the fitted attributes do not fit together")
 
 
@@ -92,8 +95,11 @@ def _encode_all(values: dict[str, Any]) -> dict[str, Any]:
 
 def _encode(value: Any) -> Any:
     """Return a JSON value; arrays, models and tuples say what they are."""
-    if isinstance(value, LatentModel):
-        return {"model": {field.name: _encode(getattr(value, field.name)) for field in fields(value)}}
+    if type(value).__name__ in _MODELS:
+        parts = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
+        return {"model": parts, "kind": type(value).__name__}
+    if isinstance(value, Rooting):
+        return {"rooting": _encode(list(value))}
     if isinstance(value, np.ndarray):
         kind = "object" if value.dtype == object else value.dtype.str
         return {"array": _encode(value.tolist()), "dtype": kind}
@@ -118,7 +124,9 @@ def _decode(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "model" in value:
-        return LatentModel(**{name: _decode(item) for name, item in value["model"].items()})
+        return _MODELS[value["kind"]](**{name: _decode(item) for name, item in value["model"].items()})
+    if "rooting" in value:
+        return Rooting(*_decode(value["rooting"]))
     if "array" in value:
         return np.array(_decode(value["array"]), dtype=value["dtype"])
     if "pairs" in value:

@@ -24,6 +24,8 @@ class SpectralMetaLearner(LatentEstimator):
         "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class.
     prior : tuple of float (right, wrong), default=(0.01, 0.01)
         Pseudo-votes added to every rate in EM.
+    balance_prior : "auto" or float, default=0.02
+        How many pseudo-items hold the class balance near one half in EM; see :class:`~goldless.LatentSML`.
     max_iter, tol : int, float
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
     missing, positive : label, optional
@@ -62,6 +64,7 @@ class SpectralMetaLearner(LatentEstimator):
         imbalance: str | float = "restricted",
         decision: str = "ml",
         prior: tuple[float, float] = (0.01, 0.01),
+        balance_prior: str | float = 0.02,
         max_iter: int = 500,
         tol: float = 1e-7,
         missing: Any = None,
@@ -71,6 +74,7 @@ class SpectralMetaLearner(LatentEstimator):
         self.imbalance = imbalance
         self.decision = decision
         self.prior = prior
+        self.balance_prior = balance_prior
         self.max_iter = max_iter
         self.tol = tol
         self.missing = missing
@@ -92,7 +96,7 @@ class SpectralMetaLearner(LatentEstimator):
         table = votes.table
         model = independent_estimate(table, table.pair_counts.covariance(), rule)
         if self.em:
-            model = self._improve(model, table)
+            model = self._improve(model, table, self._rate_prior(table.n_items, overdispersion=1.0))
         self.latent_model_ = votes.embed(model)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self

@@ -53,7 +53,7 @@ def pair_counts(codes: NDArray[np.int8], complete: bool) -> tuple[NDArray[np.int
 
 
 @njit(cache=True, nogil=True)
-def _bit_columns(codes, wanted):  # type: ignore[no-untyped-def]
+def _bit_columns(codes, wanted):
     """Return words of shape (n_voters, n_words): bit r of word w says whether row 64 w + r equals wanted."""
     n_rows, n_voters = codes.shape
     n_words = (n_rows + 63) // 64
@@ -71,7 +71,7 @@ def _bit_columns(codes, wanted):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _popcount(word):  # type: ignore[no-untyped-def]
+def _popcount(word):
     """Count the bits of a 64-bit word (LLVM turns this pattern into the machine's own instruction)."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -80,7 +80,7 @@ def _popcount(word):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _common_bits(left, right, symmetric):  # type: ignore[no-untyped-def]
+def _common_bits(left, right, symmetric):
     """Return for every pair of columns the number of rows set in both."""
     n_voters, n_words = left.shape
     counts = np.zeros((n_voters, n_voters), dtype=np.int64)

@@ -6,13 +6,13 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _vanishes(left, right, tol):  # type: ignore[no-untyped-def]
+def _vanishes(left, right, tol):
     """Whether two products are equal up to a relative tolerance."""
     return abs(left - right) <= tol * max(abs(left), abs(right))
 
 
 @njit(cache=True, nogil=True)
-def same_zero_pattern(covariance, first, second, tol):  # type: ignore[no-untyped-def]
+def same_zero_pattern(covariance, first, second, tol):
     """Compare where M(first, j, k, l) and M(second, j, k, l) vanish, over all distinct j, k, l.
 
     Stops at the first difference. Swapping j and l changes only the sign of the determinant, so j < l.

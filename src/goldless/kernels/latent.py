@@ -12,10 +12,11 @@ import numpy as np
 from numba import njit
 
 _TINY = 1e-300
+_SMALL = 1e-140  # the product of two numbers this small is still above zero
 
 
 @njit(cache=True, nogil=True)
-def _read_row(packed, row, block_of_byte, tables, evidence, hub):  # type: ignore[no-untyped-def]
+def _read_row(packed, row, block_of_byte, tables, evidence, hub):
     """Sum the table entries of a row: ``evidence[k, a]`` for the groups, ``hub[s]`` for the hub."""
     n_groups = evidence.shape[0]
     n_states = hub.size
@@ -33,25 +34,38 @@ def _read_row(packed, row, block_of_byte, tables, evidence, hub):  # type: ignor
 
 
 @njit(cache=True, nogil=True)
-def _add_messages(evidence, group_rates, likelihood, mixed, hub):  # type: ignore[no-untyped-def]
+def _add_messages(evidence, group_rates, likelihood, mixed, hub):
     """Turn group evidence into likelihoods (largest = 1) and add every group's message to the hub.
 
     ``likelihood[k, a]`` is proportional to Pr(votes of k | alpha_k = a), ``mixed[k, s]`` is its mean over
     alpha_k given Y = s.
     """
     n_groups, _, n_states = group_rates.shape
+    total = 0.0
     for k in range(n_groups):
-        top = max(evidence[k, 0], evidence[k, 1])
-        likelihood[k, 0] = np.exp(evidence[k, 0] - top)
-        likelihood[k, 1] = np.exp(evidence[k, 1] - top)
-        for state in range(n_states):
+        lead = evidence[k, 1] - evidence[k, 0]
+        if lead > 0.0:
+            total += evidence[k, 1]
+            likelihood[k, 0] = np.exp(-lead)
+            likelihood[k, 1] = 1.0
+        else:
+            total += evidence[k, 0]
+            likelihood[k, 0] = 1.0
+            likelihood[k, 1] = np.exp(lead)
+    for state in range(n_states):
+        product = 1.0  # of the groups' means; its logarithm is taken before it underflows
+        for k in range(n_groups):
             mean = group_rates[k, 0, state] * likelihood[k, 0] + group_rates[k, 1, state] * likelihood[k, 1]
-            mixed[k, state] = max(mean, _TINY)
-            hub[state] += top + np.log(mixed[k, state])
+            mixed[k, state] = max(mean, _SMALL)
+            product *= mixed[k, state]
+            if product < _SMALL:
+                hub[state] += np.log(product)
+                product = 1.0
+        hub[state] += total + np.log(product)
 
 
 @njit(cache=True, nogil=True)
-def evaluate(packed, block_of_byte, tables, group_rates, hub_out):  # type: ignore[no-untyped-def]
+def evaluate(packed, block_of_byte, tables, group_rates, hub_out):
     """Fill ``hub_out[row, s]`` with log Pr(votes of the row | Y = s)."""
     n_groups, _, n_states = group_rates.shape
     evidence = np.empty((n_groups, 2))
@@ -64,7 +78,7 @@ def evaluate(packed, block_of_byte, tables, group_rates, hub_out):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def evaluate_groups(packed, block_of_byte, tables, group_rates, state_weights, out):  # type: ignore[no-untyped-def]
+def evaluate_groups(packed, block_of_byte, tables, group_rates, state_weights, out):
     """Fill ``out[row, k]`` with Pr(alpha_k = positive | all votes of the row)."""
     n_groups, _, n_states = group_rates.shape
     evidence = np.empty((n_groups, 2))
@@ -83,7 +97,7 @@ def evaluate_groups(packed, block_of_byte, tables, group_rates, state_weights, o
 
 
 @njit(cache=True, nogil=True)
-def _posterior(hub, state_weights):  # type: ignore[no-untyped-def]
+def _posterior(hub, state_weights):
     """Turn log-likelihoods into posterior probabilities in place; return the log of the marginal."""
     top = hub.max()
     total = 0.0
@@ -97,7 +111,7 @@ def _posterior(hub, state_weights):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def expect(packed, counts, block_of_byte, tables, group_rates, state_weights, state_counts, group_counts, histogram):  # type: ignore[no-untyped-def]
+def expect(packed, counts, block_of_byte, tables, group_rates, state_weights, state_counts, group_counts, histogram):
     """Add the expected counts of the rows (E-step) and return their log-likelihood.
 
     ``state_counts[s]``, ``group_counts[k, a, s]`` and ``histogram[byte, value, parent state]`` are added to.

@@ -99,7 +99,7 @@ class PackingPlan:
 
 
 @njit(cache=True, nogil=True)
-def _pack(codes, byte_of_voter, weight_of_voter, shift, packed):  # type: ignore[no-untyped-def]
+def _pack(codes, byte_of_voter, weight_of_voter, shift, packed):
     """Add every vote's digit to its byte."""
     for row in range(codes.shape[0]):
         for voter in range(codes.shape[1]):
@@ -109,7 +109,7 @@ def _pack(codes, byte_of_voter, weight_of_voter, shift, packed):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def _fill_tables(byte_of_voter, weight_of_voter, n_states, log_votes, tables):  # type: ignore[no-untyped-def]
+def _fill_tables(byte_of_voter, weight_of_voter, n_states, log_votes, tables):
     """Add the log-probability of a voter's vote to every value of its byte that says it."""
     for voter in range(byte_of_voter.size):
         if byte_of_voter[voter] < 0:
@@ -123,7 +123,7 @@ def _fill_tables(byte_of_voter, weight_of_voter, n_states, log_votes, tables):  
 
 
 @njit(cache=True, nogil=True)
-def _count_votes(byte_of_voter, weight_of_voter, n_states, histogram, counts):  # type: ignore[no-untyped-def]
+def _count_votes(byte_of_voter, weight_of_voter, n_states, histogram, counts):
     """Sum a histogram over the values of a byte that say each vote of a voter."""
     for voter in range(byte_of_voter.size):
         if byte_of_voter[voter] < 0:

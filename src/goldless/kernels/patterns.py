@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _hash_row(packed, row):  # type: ignore[no-untyped-def]
+def _hash_row(packed, row):
     """FNV-1a over the bytes of a row, with a final mix so that low bits can be used as a slot."""
     value = np.uint64(14695981039346656037)
     for byte in range(packed.shape[1]):
@@ -16,7 +16,7 @@ def _hash_row(packed, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _same_row(packed, left, right):  # type: ignore[no-untyped-def]
+def _same_row(packed, left, right):
     for byte in range(packed.shape[1]):
         if packed[left, byte] != packed[right, byte]:
             return False
@@ -24,7 +24,7 @@ def _same_row(packed, left, right):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def distinct_rows(packed):  # type: ignore[no-untyped-def]
+def distinct_rows(packed):
     """Return (first, inverse): the first row of every distinct pattern, and the pattern of every row.
 
     Open addressing with linear probing; the table doubles when it is half full, so memory follows the number

@@ -6,7 +6,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def descend(matrix, weights, loadings, tol, max_sweeps):  # type: ignore[no-untyped-def]
+def descend(matrix, weights, loadings, tol, max_sweeps):
     """Minimise ``sum w_ij (v_i v_j - r_ij)^2`` over v in place, one coordinate at a time.
 
     Each update is the exact minimiser in its coordinate, so the sum never rises. Entries of weight zero and

@@ -68,7 +68,7 @@ def _round_robin(n_blocks: int) -> list[list[tuple[int, int]]]:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _score_of_sets(covariance, first, step):  # type: ignore[no-untyped-def]
+def _score_of_sets(covariance, first, step):
     """Sum over sets a < b < c < d with a = first, first + step, ...; fills the upper triangle.
 
     A set has three products of disjoint pairs and three absolute differences between them; each difference
@@ -119,7 +119,7 @@ def _score_of_sets(covariance, first, step):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _score_of_pairs(covariance, firsts, seconds, score):  # type: ignore[no-untyped-def]
+def _score_of_pairs(covariance, firsts, seconds, score):
     """Add the terms of every pair (i, k), i in firsts, k in seconds, i != k, to rows i and k of the score.
 
     When both blocks are the same, each unordered pair is taken once.
@@ -182,7 +182,7 @@ def _score_of_pairs(covariance, firsts, seconds, score):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def _radix_sort(keys, order, keys_other, order_other, counts, n_points):  # type: ignore[no-untyped-def]
+def _radix_sort(keys, order, keys_other, order_other, counts, n_points):
     """Sort keys (and order with them) by four passes over eight bits; passes with one value are skipped."""
     counts[:] = 0
     for point in range(n_points):
@@ -218,7 +218,7 @@ def _radix_sort(keys, order, keys_other, order_other, counts, n_points):  # type
 
 
 @njit(cache=True, nogil=True)
-def _settle(order, slope, n_points):  # type: ignore[no-untyped-def]
+def _settle(order, slope, n_points):
     """Finish a sort by 32-bit keys in double precision (insertion sort of an almost sorted list)."""
     for point in range(1, n_points):
         j = order[point]
@@ -231,7 +231,7 @@ def _settle(order, slope, n_points):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _mix(state):  # type: ignore[no-untyped-def]
+def _mix(state):
     """Return the splitmix64 output for a state: a random 64-bit word for every counter value."""
     word = state * np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -240,7 +240,7 @@ def _mix(state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _sample_row(covariance, i, n_samples, seed, score, error):  # type: ignore[no-untyped-def]
+def _sample_row(covariance, i, n_samples, seed, score, error):
     """Fill row i of the upper triangle; every entry draws from a stream of its own."""
     m = covariance.shape[0]
     for j in range(i + 1, m):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from goldless.maths.latent_model import LatentModel
 
 _CLIP = 1e-10
 _LOG_ODDS_LIMIT = 20.0
+_LONGEST_JUMP = 64.0
 
 
 @dataclass(frozen=True)
@@ -20,12 +22,12 @@ class ExpectedCounts:
 
     Attributes
     ----------
-    labels : ndarray of shape (2,)
-        Expected items with Y negative and positive.
-    latents : ndarray of shape (n_groups, 2, 2)
-        Expected items with (alpha_k, Y); for a group of one voter alpha is Y.
-    votes : ndarray of shape (n_voters, 2, 2)
-        Expected (latent of the voter's group, vote) over the voter's votes.
+    labels : ndarray of shape (n_states,)
+        Expected items in each state of the hub: Y negative and positive, or subtypes of them.
+    latents : ndarray of shape (n_groups, 2, n_states)
+        Expected items with (alpha_k, hub); nothing for a voter that is alone, which hangs on the hub itself.
+    votes : ndarray of shape (n_voters, n_parent_states, 2)
+        Expected (state of the voter's parent, vote) over the voter's votes.
     log_likelihood : float
         Log-likelihood of the votes.
     """
@@ -44,9 +46,29 @@ class ExpectedCounts:
         )
 
 
+class TreeModel(Protocol):
+    """What EM needs to know of a model: its parameters as one vector of log-odds."""
+
+    def to_log_odds(self) -> NDArray[np.float64]:
+        """Return all free parameters on a scale without bounds."""
+
+    def from_log_odds(self, vector: NDArray[np.float64]) -> Any:
+        """Return the model of the same shape with these parameters."""
+
+
+class Prior(Protocol):
+    """Pseudo-counts: the M-step they lead to, and their log-density."""
+
+    def maximise(self, counts: ExpectedCounts, groups: NDArray[np.int64]) -> Any:
+        """Return the model of largest expected log-likelihood plus log prior (M-step)."""
+
+    def log_density(self, model: Any) -> float:
+        """Return the log-density of a model up to a constant."""
+
+
 @dataclass(frozen=True)
 class RatePrior:
-    """Pseudo-counts that keep rates away from 0 and 1.
+    """Pseudo-counts that keep the rates of a latent model away from 0 and 1.
 
     Attributes
     ----------
@@ -60,8 +82,25 @@ class RatePrior:
     wrong: float = 0.01
     balance: float = 0.01
 
-    def log_density(self, model: LatentModel, own_latent: NDArray[np.bool_]) -> float:
-        """Return the log-density of a model up to a constant; ``own_latent`` marks groups of two or more."""
+    def maximise(self, counts: ExpectedCounts, groups: NDArray[np.int64]) -> LatentModel:
+        """Return the model of largest expected log-likelihood plus log prior (M-step)."""
+        own_latent = np.bincount(groups) >= 2
+        labels = counts.labels + self.balance
+        # a group of one voter has alpha = Y, exactly
+        group_sensitivity = np.where(own_latent, self._rate(counts.latents[:, 1, 1], counts.latents[:, 0, 1]), 1.0)
+        group_specificity = np.where(own_latent, self._rate(counts.latents[:, 0, 0], counts.latents[:, 1, 0]), 1.0)
+        return LatentModel(
+            groups=groups,
+            class_balance=labels[1] / labels.sum(),
+            group_sensitivity=group_sensitivity,
+            group_specificity=group_specificity,
+            sensitivity_given_group=self._rate(counts.votes[:, 1, 1], counts.votes[:, 1, 0]),
+            specificity_given_group=self._rate(counts.votes[:, 0, 0], counts.votes[:, 0, 1]),
+        )
+
+    def log_density(self, model: LatentModel) -> float:
+        """Return the log-density of a model up to a constant."""
+        own_latent = np.bincount(model.groups) >= 2
         total = self.balance * (_log(model.class_balance) + _log(1 - model.class_balance))
         for rates in (
             model.sensitivity_given_group,
@@ -72,6 +111,12 @@ class RatePrior:
             total += (self.right * _log(rates) + self.wrong * _log(1 - rates)).sum()
         return float(total)
 
+    def _rate(self, right: NDArray[np.float64], wrong: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the smoothed share of ``right``; 1/2 where there is neither a vote nor a prior."""
+        total = right + wrong + self.right + self.wrong
+        share = (right + self.right) / np.where(total > 0, total, 1.0)
+        return np.where(total > 0, share, 0.5).clip(_CLIP, 1 - _CLIP)
+
 
 @dataclass(frozen=True)
 class EMResult:
@@ -79,7 +124,7 @@ class EMResult:
 
     Attributes
     ----------
-    model : LatentModel
+    model : LatentModel or SubtypeModel
         Parameters after the last M-step.
     log_likelihood : float
         Log-likelihood of the votes under the parameters of the last E-step.
@@ -93,7 +138,7 @@ class EMResult:
         The last gain of a plain step, per item.
     """
 
-    model: LatentModel
+    model: Any
     log_likelihood: float
     objective: NDArray[np.float64]
     n_iter: int
@@ -101,28 +146,11 @@ class EMResult:
     gap: float
 
 
-def maximise(counts: ExpectedCounts, groups: NDArray[np.int64], prior: RatePrior) -> LatentModel:
-    """Return the model that maximises the expected log-likelihood plus the log prior (M-step)."""
-    own_latent = np.bincount(groups) >= 2
-    labels = counts.labels + prior.balance
-    # a group of one voter has alpha = Y, exactly
-    group_sensitivity = np.where(own_latent, _rate(counts.latents[:, 1, 1], counts.latents[:, 0, 1], prior), 1.0)
-    group_specificity = np.where(own_latent, _rate(counts.latents[:, 0, 0], counts.latents[:, 1, 0], prior), 1.0)
-    return LatentModel(
-        groups=groups,
-        class_balance=labels[1] / labels.sum(),
-        group_sensitivity=group_sensitivity,
-        group_specificity=group_specificity,
-        sensitivity_given_group=_rate(counts.votes[:, 1, 1], counts.votes[:, 1, 0], prior),
-        specificity_given_group=_rate(counts.votes[:, 0, 0], counts.votes[:, 0, 1], prior),
-    )
-
-
 def run_em(
-    start: LatentModel,
-    expect: Callable[[LatentModel], ExpectedCounts],
+    start: Any,
+    expect: Callable[[Any], ExpectedCounts],
     *,
-    prior: RatePrior,
+    prior: Prior,
     max_iter: int,
     tol: float,
 ) -> EMResult:
@@ -134,36 +162,35 @@ def run_em(
 
     Parameters
     ----------
-    start : LatentModel
+    start : TreeModel
         Starting point; its groups are kept.
     expect : callable
         One pass over the votes: the expected counts under a model.
-    prior : RatePrior
-        Pseudo-counts.
+    prior : Prior
+        Pseudo-counts and the M-step.
     max_iter, tol : int, float
         When to stop.
     """
-    own_latent = np.bincount(start.groups) >= 2
-    accepted: list[float] = []
+    groups = start.groups
 
-    def visit(model: LatentModel) -> tuple[ExpectedCounts, float]:
+    def visit(model: Any) -> tuple[ExpectedCounts, float]:
         counts = expect(model)
-        return counts, counts.log_likelihood + prior.log_density(model, own_latent)
+        return counts, counts.log_likelihood + prior.log_density(model)
 
     model = start
     counts, objective = visit(model)
-    accepted.append(objective)
+    accepted = [objective]
     n_visits, gap = 1, np.inf
     while n_visits < max_iter:
-        first = maximise(counts, start.groups, prior)
+        first = prior.maximise(counts, groups)
         first_counts, first_objective = visit(first)
         n_visits += 1
         accepted.append(first_objective)
         gap = (first_objective - objective) / max(float(counts.labels.sum()), 1.0)
         if gap <= tol:
-            model, counts = first, first_counts
+            counts = first_counts
             break
-        second = maximise(first_counts, start.groups, prior)
+        second = prior.maximise(first_counts, groups)
         jump = _extrapolate(model, first, second)
         model, counts, objective = first, first_counts, first_objective
         if n_visits < max_iter:
@@ -173,7 +200,7 @@ def run_em(
                 model, counts, objective = jump, jump_counts, jump_objective
                 accepted.append(objective)
     return EMResult(
-        model=maximise(counts, start.groups, prior),
+        model=prior.maximise(counts, groups),
         log_likelihood=counts.log_likelihood,
         objective=np.array(accepted),
         n_iter=n_visits,
@@ -182,50 +209,17 @@ def run_em(
     )
 
 
-def _extrapolate(model: LatentModel, first: LatentModel, second: LatentModel) -> LatentModel:
+def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> Any:
     """Jump along the path of two steps, on log-odds, by the length that would end it if it were linear."""
-    at_start, at_first, at_second = _log_odds(model), _log_odds(first), _log_odds(second)
+    at_start, at_first, at_second = model.to_log_odds(), first.to_log_odds(), second.to_log_odds()
     step = at_first - at_start
     bend = at_second - at_first - step
     length = float(np.sqrt((step @ step) / max(float(bend @ bend), 1e-300)))
     if length <= 1:
         return second
-    length = min(length, 64.0)
-    odds = (at_start + 2 * length * step + length**2 * bend).clip(-_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT)
-    rates = 0.5 * (1 + np.tanh(0.5 * odds))
-    n_voters, n_groups = model.n_voters, model.n_groups
-    own_latent = np.bincount(model.groups) >= 2
-    bounds = np.cumsum([n_voters, n_voters, n_groups, n_groups])
-    sensitivity, specificity, group_sensitivity, group_specificity, balance = np.split(rates, bounds)
-    return LatentModel(
-        groups=model.groups,
-        class_balance=balance[0],
-        group_sensitivity=np.where(own_latent, group_sensitivity, 1.0),
-        group_specificity=np.where(own_latent, group_specificity, 1.0),
-        sensitivity_given_group=sensitivity,
-        specificity_given_group=specificity,
-    )
-
-
-def _log_odds(model: LatentModel) -> NDArray[np.float64]:
-    """Return the log-odds of all rates as one vector."""
-    rates = np.concatenate(
-        [
-            model.sensitivity_given_group,
-            model.specificity_given_group,
-            model.group_sensitivity,
-            model.group_specificity,
-            [model.class_balance],
-        ]
-    ).clip(_CLIP, 1 - _CLIP)
-    return np.log(rates) - np.log1p(-rates)
-
-
-def _rate(right: NDArray[np.float64], wrong: NDArray[np.float64], prior: RatePrior) -> NDArray[np.float64]:
-    """Return the smoothed share of ``right``; 1/2 where there is neither a vote nor a prior."""
-    total = right + wrong + prior.right + prior.wrong
-    share = (right + prior.right) / np.where(total > 0, total, 1.0)
-    return np.where(total > 0, share, 0.5).clip(_CLIP, 1 - _CLIP)
+    length = min(length, _LONGEST_JUMP)
+    jump = at_start + 2 * length * step + length**2 * bend
+    return model.from_log_odds(jump.clip(-_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT))
 
 
 def _log(rates: NDArray[np.float64] | float) -> NDArray[np.float64]:

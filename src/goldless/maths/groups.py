@@ -71,9 +71,9 @@ class ScoreClustering:
             return np.zeros(n_voters, dtype=np.int64)
         if n_groups == n_voters:
             return np.arange(n_voters)
-        points = self._vectors[:, :n_groups]
-        points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
-        return relabel(_k_means(points, _pivoted_labels(points)))
+        rows = self._vectors[:, :n_groups]
+        points = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        return relabel(_k_means(points, _pivoted_labels(rows)))  # pivots by length, which scaling would level
 
 
 def _pivoted_labels(points: NDArray[np.float64]) -> NDArray[np.int64]:

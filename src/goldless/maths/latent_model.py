@@ -200,7 +200,7 @@ class LatentModel:
         codes = self._codes(codes)
         plan, tables, group_rates = self._every_group_a_block(codes)
         packed = plan.pack(codes)
-        weights = np.array([1 - self.class_balance, self.class_balance])
+        weights = self.state_weights
         out = np.empty((len(codes), self.n_groups))
         ordered_map(
             lambda rows: kernel.evaluate_groups(
@@ -225,6 +225,11 @@ class LatentModel:
         plan = PackingPlan.for_blocks(np.where(original, self.groups, -1), n_states)
         return plan, self.vote_tables(plan), self.group_rates
 
+    @property
+    def state_weights(self) -> NDArray[np.float64]:
+        """Pr(Y), negative and positive."""
+        return np.array([1 - self.class_balance, self.class_balance])
+
     def vote_tables(self, plan: PackingPlan) -> NDArray[np.float64]:
         """Return log-likelihoods of byte values given the voter's latent (negative, positive)."""
         positive = np.stack([1 - self.specificity_given_group, self.sensitivity_given_group], axis=1)
@@ -236,6 +241,36 @@ class LatentModel:
         """Pr(alpha_k = a | Y = y), shape (n_groups, 2, 2), index 0 negative."""
         positive = np.stack([1 - self.group_specificity, self.group_sensitivity], axis=1)
         return np.stack([1 - positive, positive], axis=1)
+
+    # -- parameters as one vector, for EM ---------------------------------------------------------------------
+
+    def to_log_odds(self) -> NDArray[np.float64]:
+        """Return the log-odds of all rates as one vector."""
+        return log_odds(
+            np.concatenate(
+                [
+                    self.sensitivity_given_group,
+                    self.specificity_given_group,
+                    self.group_sensitivity,
+                    self.group_specificity,
+                    [self.class_balance],
+                ]
+            )
+        )
+
+    def from_log_odds(self, vector: NDArray[np.float64]) -> LatentModel:
+        """Return the model with these rates; the latent of a voter that is alone stays Y."""
+        own_latent = np.bincount(self.groups) >= 2
+        bounds = np.cumsum([self.n_voters, self.n_voters, self.n_groups, self.n_groups])
+        parts = np.split(probability(vector), bounds)
+        return replace(
+            self,
+            sensitivity_given_group=parts[0],
+            specificity_given_group=parts[1],
+            group_sensitivity=np.where(own_latent, parts[2], 1.0),
+            group_specificity=np.where(own_latent, parts[3], 1.0),
+            class_balance=parts[4][0],
+        )
 
     # -- new models and data --------------------------------------------------------------------------------
 
@@ -343,9 +378,15 @@ def merge_copies(codes: NDArray[np.int8], copy_of: NDArray[np.int64]) -> NDArray
     return merged
 
 
-def probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probability of log-odds, without overflow."""
-    return 0.5 * (1 + np.tanh(0.5 * log_odds))
+    return 0.5 * (1 + np.tanh(0.5 * odds))
+
+
+def log_odds(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log-odds of probabilities, finite also at 0 and 1."""
+    clipped = rates.clip(_CLIP, 1 - _CLIP)
+    return np.log(clipped) - np.log1p(-clipped)
 
 
 def _rates(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -10,10 +10,11 @@ from goldless.kernels.packing import PackingPlan
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.latent_model import LatentModel
+from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.patterns import PatternTable
 
 _N_CHUNKS = 16
-_SMALLEST_CHUNK = 512
+_SMALLEST_CHUNK = 4096  # a smaller piece costs more in histograms than it saves
 
 
 class GroupedPatterns:
@@ -31,7 +32,7 @@ class GroupedPatterns:
         self._packed = self._plan.pack(table.codes)
         self._counts = table.counts.astype(np.float64)
 
-    def expect(self, model: LatentModel) -> ExpectedCounts:
+    def expect(self, model: LatentModel | SubtypeModel) -> ExpectedCounts:
         """Return the expected counts under a model with these groups (E-step).
 
         The rows are cut into pieces that depend on the table alone and added in order, so the result has the
@@ -39,12 +40,12 @@ class GroupedPatterns:
         """
         plan, tables = self._plan, model.vote_tables(self._plan)
         rates = np.ascontiguousarray(model.group_rates[self._own_latent])
-        weights = np.array([1 - model.class_balance, model.class_balance])
+        weights = model.state_weights
         chunk_rows = max(-(-len(self._packed) // _N_CHUNKS), _SMALLEST_CHUNK)
 
         def expect_rows(rows: slice) -> tuple[NDArray, NDArray, NDArray, float]:
-            labels, latents = np.zeros(2), np.zeros((len(rates), 2, 2))
-            histogram = np.zeros((plan.n_bytes, 256, 2))
+            labels, latents = np.zeros(len(weights)), np.zeros(rates.shape)
+            histogram = np.zeros(tables.shape)
             log_likelihood = kernel.expect(
                 self._packed[rows],
                 self._counts[rows],
@@ -62,11 +63,11 @@ class GroupedPatterns:
         labels, latents, histogram, log_likelihood = (
             sum(of_parts[1:], start=of_parts[0]) for of_parts in zip(*parts, strict=True)
         )
-        all_latents = np.zeros((len(self._own_latent), 2, 2))
+        all_latents = np.zeros((len(self._own_latent), 2, len(weights)))
         all_latents[self._own_latent] = latents
         return ExpectedCounts(labels, all_latents, plan.votes_in_state(histogram), float(log_likelihood))
 
-    def log_likelihood(self, model: LatentModel) -> float:
+    def log_likelihood(self, model: LatentModel | SubtypeModel) -> float:
         """Return the log-likelihood of all votes under a model with these groups."""
         return self.expect(model).log_likelihood
 

@@ -78,6 +78,11 @@ class PatternTable:
         """Number of items."""
         return int(self.counts.sum())
 
+    @property
+    def n_voted_items(self) -> int:
+        """Number of items with at least one vote."""
+        return self.n_items if self.complete else int(self.counts @ (self.codes >= 0).any(axis=1))
+
     @cached_property
     def codes(self) -> NDArray[np.int8]:
         """Distinct rows as codes, shape (n_patterns, n_voters)."""

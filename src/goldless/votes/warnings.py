@@ -18,3 +18,7 @@ def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+class AmbiguousReadingWarning(VotesWarning):
+    """Two readings explain the votes almost equally well, and the message says what would settle it."""

@@ -1,0 +1,171 @@
+"""How well LatentSML() finds structure and labels: the same defaults on every row. Needs GOLDLESS_DATA.
+
+python benchmarks/structure.py [real] [artificial DRAWS] [several DRAWS]
+
+Truth is used for scoring only. Long: with 50 draws about half an hour on one core.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from timing import print_table
+
+import goldless as gl
+
+
+def load(name: str) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(Path(os.environ["GOLDLESS_DATA"]) / f"{name}.npz") as file:
+        return file["votes"], file["truth"]
+
+
+def error(y: np.ndarray, labels: np.ndarray) -> float:
+    return 100 * gl.balanced_error(y, labels)
+
+
+def fit(estimator: gl.LatentSML, X: np.ndarray) -> gl.LatentSML:
+    estimator.set_params(missing=0 if (X == 0).any() else None)
+    return estimator.fit(X)
+
+
+def real() -> None:
+    rows = []
+    for folder, names in (("magic", ("magic_1", "magic_2", "magic_3")), ("dream", ("S1", "S2", "S3"))):
+        for name in names:
+            X, y = load(f"{folder}/{name}")
+            start = time.perf_counter()
+            model = fit(gl.LatentSML(), X)
+            seconds = time.perf_counter() - start
+            two_state = fit(gl.LatentSML(subtypes=False), X)
+            panel = model.select(5)
+            rows.append(
+                (
+                    name,
+                    f"{error(y, model.predict(X)):.2f}",
+                    f"{error(y, two_state.predict(X)):.2f}",
+                    f"{error(y, fit(gl.DawidSkene(), X).predict(X)):.2f}",
+                    f"{error(y, fit(gl.MajorityVote(), X).predict(X)):.2f}",
+                    f"{error(y, gl.MajorityVote().fit_predict(X[:, panel])):.2f}",
+                    model.n_groups_,
+                    f"{model.overdispersion_:.1f}",
+                    f"{seconds:.2f}",
+                )
+            )
+    header = ("", "LatentSML", "without subtypes", "DawidSkene", "majority", "five voters", "groups", "phi", "fit s")
+    print_table("MAGIC and DREAM: balanced error %", header, rows)
+    rows = []
+    for name in ("LG", "TG", "Tree", "condInd"):
+        accuracies = []
+        for block in (1, 2, 3):
+            X, y = load(f"simulated/{name}_{block}")
+            accuracies.append(
+                [
+                    100 - error(y, fit(m, X).predict(X))
+                    for m in (gl.LatentSML(), gl.LatentSML(subtypes=False), gl.DawidSkene())
+                ]
+            )
+        rows.append((name, *(f"{a:.2f}" for a in np.mean(accuracies, axis=0))))
+    print_table("Simulated by others: balanced accuracy %", ("", "LatentSML", "without subtypes", "DawidSkene"), rows)
+    panels()
+
+
+def panels() -> None:
+    index = json.loads((Path(os.environ["GOLDLESS_DATA"]) / "panels" / "index.json").read_text())
+    rows, losses = [], []
+    for name, entry in index.items():
+        if entry["multiclass"]:
+            continue
+        X, y = load(f"panels/{name}")
+        model = fit(gl.LatentSML(), X)
+        figures = [
+            100 - error(y, labels)
+            for labels in (
+                model.predict(X),
+                fit(gl.LatentSML(structure="independent"), X).predict(X),
+                fit(gl.DawidSkene(), X).predict(X),
+                fit(gl.DawidSkene(prior=(0, 0), balance_prior=0, decision="map"), X).predict(X),
+                fit(gl.SpectralMetaLearner(), X).predict(X),
+                fit(gl.MajorityVote(), X).predict(X),
+            )
+        ]
+        rows.append((name.split("_")[0], *figures))
+        if figures[0] < figures[-1] - 0.5:
+            losses.append((name, f"{figures[0]:.1f}", f"{figures[2]:.1f}", f"{figures[-1]:.1f}", model.ambiguous_))
+    header = ("", "#", "LatentSML", "independent", "DawidSkene", "textbook", "SML+EM", "majority")
+    table = []
+    for family in [*sorted({row[0] for row in rows}), "all"]:
+        chosen = np.array([row[1:] for row in rows if family in (row[0], "all")])
+        table.append((family, len(chosen), *(f"{mean:.2f}" for mean in chosen.mean(axis=0))))
+    print_table("Real panels: mean balanced accuracy %", header, table)
+    print_table(
+        "Panels more than half a point below majority", ("", "LatentSML", "DawidSkene", "majority", "flagged"), losses
+    )
+
+
+def artificial(n_draws: int) -> None:
+    rows = []
+    for size in range(1, 11):
+        results = [_draw([size] + [1] * (20 - size), 10_000, 0.0, [size, draw]) for draw in range(n_draws)]
+        rows.append((size, *_summary(results)))
+    print_table(f"Artificial data, m = 20, n = 10^4, {n_draws} draws each", ("size of G1", *_SUMMARY), rows)
+
+
+def several(n_draws: int) -> None:
+    rows = []
+    for n_items in (2_000, 20_000, 100_000):
+        for imbalance in (-0.8, -0.6, -0.3, 0.0, 0.3, 0.6, 0.8):
+            seeds = [[n_items, int(10 * imbalance) + 10, draw] for draw in range(n_draws)]
+            results = [_draw([6, 4, 3] + [1] * 12, n_items, imbalance, seed, (0.6, 0.85)) for seed in seeds]
+            rows.append((n_items, imbalance, *_summary(results)))
+    print_table(f"Groups of 6, 4, 3 and 12 alone, {n_draws} draws each", ("n", "b", *_SUMMARY), rows)
+
+
+_SUMMARY = ("exact recovery", "Oracle-L error %", "excess mean", "excess max", "flagged ambiguous")
+
+
+def _draw(
+    sizes: list[int],
+    n_items: int,
+    imbalance: float,
+    seed: list[int],
+    group_accuracy: tuple[float, float] = (0.5, 0.8),
+) -> tuple[float, ...]:
+    X, y, truth = gl.simulate_votes(
+        n_items,
+        sizes,
+        imbalance,
+        group_accuracy=group_accuracy,
+        random_state=np.random.default_rng(seed),
+        return_model=True,
+    )
+    model = gl.LatentSML().fit(X)
+    oracle = error(y, gl.OracleLatent(truth).fit(X).predict(X))
+    recovered = np.array_equal(model.groups_, truth.groups)
+    return recovered, oracle, error(y, model.predict(X)) - oracle, model.ambiguous_
+
+
+def _summary(results: list[tuple[float, ...]]) -> tuple[str, ...]:
+    recovered, oracle, excess, flagged = np.array(results, dtype=float).T
+    return (
+        f"{100 * recovered.mean():.0f} %",
+        f"{oracle.mean():.1f}",
+        f"{excess.mean():.2f}",
+        f"{excess.max():.2f}",
+        f"{100 * flagged.mean():.0f} %",
+    )
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", UserWarning)
+    words = sys.argv[1:] or ["real", "artificial", "50", "several", "10"]
+    if "real" in words:
+        real()
+    for name, run in (("artificial", artificial), ("several", several)):
+        if name in words:
+            run(int(words[words.index(name) + 1]))

@@ -1,0 +1,65 @@
+"""Other readings of the same votes: which hidden node is Y, and how much hangs on it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.estimators.base import FitVotes
+from goldless.estimators.rooting import Rooting
+from goldless.estimators.tree_fit import fit_tree
+from goldless.maths.em import RatePrior
+from goldless.maths.latent_model import LatentModel
+from goldless.maths.search import Structure, voters_in_groups
+from goldless.votes.patterns import PatternTable
+
+NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
+UNDECIDED_MARGIN = 3.0  # in prices of a voter: three voters placed otherwise would change the reading
+_READINGS_FITTED = 6
+_ITERATIONS = 200
+_TOL = 1e-6
+
+
+def nearby_readings(
+    table: PatternTable, model: LatentModel, structure: Structure, prior: RatePrior
+) -> tuple[Rooting, ...]:
+    """Fit the nearest other readings of the search and compare their labels, nearest first."""
+    positive = model.log_likelihood_ratio(table.codes) > 0
+    found = []
+    for reading in structure.readings[1 : 1 + _READINGS_FITTED]:
+        other = fit_tree(table, reading.groups, prior, _ITERATIONS, _TOL).model
+        differs = (other.log_likelihood_ratio(table.codes) > 0) != positive
+        margin = (reading.objective - structure.objective) / structure.penalty
+        found.append(Rooting(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
+    return tuple(found)
+
+
+def describe_reading(
+    votes: FitVotes,
+    groups: NDArray[np.int64],
+    nearest: Rooting | None,
+    ambiguous: bool,
+    structure: Structure | None,
+) -> str:
+    """Return one sentence on the reading that was used and the nearest other one."""
+    m, grouped = len(groups), voters_in_groups(groups)
+    n_groups = int((np.bincount(groups) > 1).sum())
+    used = (
+        f"{grouped} of {m} voters echo others, in {n_groups} group{'s' * (n_groups > 1)}"
+        if grouped
+        else f"None of {m} voters was found to echo another"
+    )
+    if structure is None:
+        few = votes.table.n_items < 2 * m
+        reason = f"only {votes.table.n_items} items for {m} voters" if few else "no structure was searched"
+        return f"{used} ({reason}); dependence is not ruled out." if not grouped else f"{used}, as given."
+    if nearest is None:
+        return f"{used}; every other reading of the votes fits clearly worse."
+    change = f"{100 * nearest.labels_changed:.0f} % of the labels"
+    other = f"a reading with {voters_in_groups(nearest.groups)} voters in groups"
+    if ambiguous:
+        return (
+            f"{used}, but {other} explains the votes almost as well and would change {change}: the votes cannot tell "
+            "which hidden source is the truth; a few labelled items, a known class balance or one trusted voter can."
+        )
+    return f"{used}; {other} is the nearest that would change much ({change}), and fits clearly worse."

@@ -1,0 +1,123 @@
+"""Fit the latent tree for given groups: one vote a unit to start, EM, and item subtypes if the votes support them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.maths.em import EMResult, ExpectedCounts, RatePrior, run_em
+from goldless.maths.latent_model import LatentModel, probability
+from goldless.maths.subtypes import SubtypeModel, SubtypePrior, subtype_bins
+from goldless.votes.passes import GroupedPatterns
+from goldless.votes.patterns import PatternTable
+
+_BALANCE_PRIOR_ITEMS = 100.0
+_SUBTYPES_PER_CLASS = (2, 3)
+_SUBTYPE_ITERATIONS = 100
+_SUBTYPE_TOL = 1e-6
+
+
+def balance_prior_items(n_items: int, overdispersion: float) -> float:
+    """Return how many items the prior on the class balance is worth, half of them in each class.
+
+    Beta(kappa / 2, kappa / 2) with kappa = min(n, 100 phi): as much as a hundred labelled items (a standard
+    deviation of 0.05) where the model holds, so it fades as n grows. Under over-dispersion phi the likelihood
+    counts phi times too much (quasi-likelihood), so the prior is given phi times its weight instead; it is never
+    heavier than the data.
+    """
+    return min(float(n_items), _BALANCE_PRIOR_ITEMS * overdispersion)
+
+
+def unit_vote_counts(
+    table: PatternTable, groups: NDArray[np.int64], hub: NDArray[np.float64] | None = None
+) -> ExpectedCounts:
+    """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote.
+
+    Parameters
+    ----------
+    table : PatternTable
+    groups : ndarray of shape (n_voters,)
+    hub : ndarray of shape (n_patterns, n_states), optional
+        Start of Pr(state | votes); by default (negative, positive) by the mean over units of their mean vote.
+        This also fixes the sign: most independent *units* are taken to beat a coin, not most voters.
+    """
+    codes = table.codes
+    negative, positive = (codes == 0).astype(float), (codes == 1).astype(float)
+    n_groups = int(groups.max()) + 1
+    member = np.zeros((len(groups), n_groups))
+    member[np.arange(len(groups)), groups] = 1.0
+    said_positive, said = positive @ member, (positive + negative) @ member
+    latent = np.divide(said_positive, said, out=np.full(said.shape, 0.5), where=said > 0)
+    if hub is None:
+        units = np.maximum((said > 0).sum(axis=1), 1)
+        share = np.where(said > 0, latent, 0.0).sum(axis=1) / units
+        hub = np.stack([1 - share, share], axis=1)
+    own_latent = np.bincount(groups) >= 2
+    n_states = hub.shape[1]
+    weight = hub * table.counts[:, None]
+    asked = (said > 0) & own_latent
+    latents = np.stack(
+        [(np.where(asked, 1 - latent, 0.0)).T @ weight, (np.where(asked, latent, 0.0)).T @ weight], axis=1
+    )
+    votes = np.zeros((len(groups), max(n_states, 2), 2))
+    votes[:, :n_states, 0], votes[:, :n_states, 1] = negative.T @ weight, positive.T @ weight
+    counted = table.counts[:, None]
+    for voter in np.flatnonzero(own_latent[groups]):
+        of_latent = np.stack([1 - latent[:, groups[voter]], latent[:, groups[voter]]], axis=1) * counted
+        votes[voter] = 0.0
+        votes[voter, :2, 0], votes[voter, :2, 1] = negative[:, voter] @ of_latent, positive[:, voter] @ of_latent
+    return ExpectedCounts(weight.sum(axis=0), latents, votes, -np.inf)
+
+
+def fit_tree(table: PatternTable, groups: NDArray[np.int64], prior: RatePrior, max_iter: int, tol: float) -> EMResult:
+    """Run EM for given groups from one soft vote a unit."""
+    passes = GroupedPatterns(table, groups)
+    start = prior.maximise(unit_vote_counts(table, groups), groups)
+    return run_em(start, passes.expect, prior=prior, max_iter=max_iter, tol=tol)
+
+
+def fit_subtypes(
+    table: PatternTable, model: LatentModel, log_likelihood: float, prior: RatePrior
+) -> tuple[SubtypeModel, ...]:
+    """Return the hubs with subtypes that the votes support: two in each class, then three.
+
+    A hub is supported if its gain in log-likelihood over two states passes the BIC price, log(n) / 2 for each
+    parameter. On real, misspecified votes the likelihood always asks for more states, so it decides whether there
+    are subtypes and not how many; those supported are averaged with the two-state model. Each state keeps the
+    share of positive items that the two-state model sees in it: a state it leaves open stays open.
+    """
+    codes, counts = table.codes, table.counts
+    ratio = model.log_likelihood_ratio(codes)
+    if (ratio > 0).all() or (ratio <= 0).all():
+        return ()
+    positive = probability(ratio + model.log_prior_odds)
+    passes = GroupedPatterns(table, model.groups)
+    supported: list[SubtypeModel] = []
+    for per_class in _SUBTYPES_PER_CLASS:
+        hub, is_positive = subtype_bins(ratio, counts, per_class)
+        n_states = len(is_positive)
+        empty = SubtypeModel(
+            groups=model.groups,
+            state_weights=np.full(n_states, 1 / n_states),
+            state_is_positive=is_positive,
+            positive_share=is_positive.astype(float),
+            positive_prior=0.5,
+            group_positive=np.full((model.n_groups, n_states), 0.5),
+            vote_positive=np.full((model.n_voters, n_states), 0.5),
+        )
+        subtype_prior = SubtypePrior(prior.right, prior.wrong, prior.balance, empty)
+        start = subtype_prior.maximise(unit_vote_counts(table, model.groups, hub), model.groups)
+        fitted = run_em(start, passes.expect, prior=subtype_prior, max_iter=_SUBTYPE_ITERATIONS, tol=_SUBTYPE_TOL)
+        price = 0.5 * np.log(table.n_items) * (n_states - 2) * (model.n_groups + 1)
+        if fitted.log_likelihood - log_likelihood <= price:
+            break
+        supported.append(fitted.model.with_classes(codes, counts, positive))
+    return tuple(supported)
+
+
+def averaged_ratio(ratios: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Average log-likelihood ratios as posteriors with even odds, and return the log-odds of the mean."""
+    if len(ratios) == 1:
+        return ratios[0]
+    mean = np.mean([np.tanh(ratio / 2) for ratio in ratios], axis=0)
+    return 2 * np.arctanh(mean.clip(-1 + 1e-15, 1 - 1e-15))

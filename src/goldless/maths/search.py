@@ -1,0 +1,285 @@
+"""Structure by local search on the covariance, where the paper's clustering fails.
+
+The covariance of the latent model has only m + K parameters off the diagonal, because within a group v_off is
+proportional to v_on (appendix of the paper, eq. lin_dep): ``r_ij = u_i u_j`` within a group and
+``t_k t_l u_i u_j`` across groups. Fitted by weighted least squares with the sampling variances of the
+covariances, its residual Q is about chi-square when the model holds, so structures can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from scipy.special import gammaln
+
+from goldless.kernels import search as kernel
+from goldless.maths.checks import relabel
+from goldless.maths.covariance import CovarianceEstimate
+from goldless.maths.rank_one import complete_rank_one
+
+_ENUMERATED_UP_TO = 8  # voters; there are 4,140 partitions of eight
+_FEW_STARTS_FROM = 200  # voters
+_FEWEST_COMMON_ITEMS = 5
+_VARIANCE_FLOOR = 1e-3  # of the product of two centred votes, so that rare votes do not get endless weight
+_REROOTS_SEARCHED = 3
+_READINGS_KEPT = 32
+_MULTIPLICITY = 2.0
+
+
+class Reading(NamedTuple):
+    """One way to read the votes: a grouping and the value of the search's objective."""
+
+    groups: NDArray[np.int64]
+    objective: float
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The groups found, the covariance model fitted to them, and the other readings.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_voters,)
+        Group of each voter, numbered in order of first appearance.
+    loadings : ndarray of shape (n_voters,)
+        u, the square root of the covariance within a group.
+    couplings : ndarray of shape (n_groups,)
+        t, how closely each group's latent follows Y; 1 for a voter that is alone.
+    residual, dof : float, int
+        Weighted residual Q and its degrees of freedom.
+    overdispersion : float
+        max(1, Q / dof) of the richest plausible structure: 1 when the model holds, larger when it misfits.
+    penalty : float
+        What each voter of a pair costs in the objective, the residual plus the prices of all groups.
+    readings : tuple of Reading
+        Structures met, best first; the first is the one chosen.
+    """
+
+    groups: NDArray[np.int64]
+    loadings: NDArray[np.float64]
+    couplings: NDArray[np.float64]
+    residual: float
+    dof: int
+    overdispersion: float
+    penalty: float
+    readings: tuple[Reading, ...] = field(repr=False)
+
+    @property
+    def objective(self) -> float:
+        """Objective of the chosen structure."""
+        return self.readings[0].objective
+
+
+def search_structure(
+    estimate: CovarianceEstimate, n_items: int, *, starts: Sequence[NDArray[np.int64]] = (), adversarial: bool = True
+) -> Structure:
+    """Find groups of dependent voters from the covariance of their votes.
+
+    Parameters
+    ----------
+    estimate : CovarianceEstimate
+        Covariance of the votes with its sampling errors.
+    n_items : int
+        Number of items.
+    starts : sequence of ndarray of shape (n_voters,), optional
+        Further groupings to start from.
+    adversarial : bool, default=True
+        Whether a group's latent may run against Y (t < 0).
+
+    Notes
+    -----
+    How much dependence to model is a question of price. A first search with price log n (BIC) for each voter in
+    a group finds the richest plausible structure; its over-dispersion phi = max(1, Q / dof) says how much of the
+    residual is misfit that no grouping explains. In the second search a group of s voters costs
+    ``phi (s log n + 2 log(m^s / s!))``: phi, because under over-dispersion a gain in Q is worth 1 / phi of its
+    nominal value (quasi-likelihood); log(m^s / s!), because so many sets of s voters could have been the group, and
+    the more there are, the more are found by chance (extended BIC with its constant 1).
+
+    Nothing is random: the search starts from no groups, from average linkage of the standardised residuals of the
+    model without groups, and from every re-rooting of what it finds: second moments determine a tree without a
+    root, so "the group hangs on alpha and the rest on Y" and its reverse must both be tried. Up to eight voters
+    all partitions are compared. With three voters there is nothing to find.
+    """
+    problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0)
+    log_n = float(np.log(max(n_items, 2)))
+    if problem.m < 4:
+        alone = np.arange(problem.m)
+        readings = [Reading(alone, problem.fit(alone)[0])]
+        return problem.structure(readings, overdispersion=1.0, price=group_prices(problem.m, log_n))
+    candidates = [np.arange(problem.m), *problem.linkage_starts(), *(relabel(start) for start in starts)]
+    rich = problem.best_readings(group_prices(problem.m, log_n), candidates)
+    residual = problem.fit(rich[0].groups)[0]
+    overdispersion = max(1.0, residual / problem.degrees_of_freedom(rich[0].groups))
+    price = overdispersion * group_prices(problem.m, log_n, _MULTIPLICITY)
+    readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
+    return problem.structure(readings, overdispersion, price)
+
+
+def group_prices(n_voters: int, per_voter: float, multiplicity: float = 0.0) -> NDArray[np.float64]:
+    """Return the price of a group of s voters for s from 0 to m: s per_voter + multiplicity log(m^s / s!)."""
+    sizes = np.arange(n_voters + 1.0)
+    price = sizes * per_voter + multiplicity * (sizes * np.log(n_voters) - gammaln(sizes + 1))
+    price[:2] = 0.0
+    return price
+
+
+def independence_overdispersion(estimate: CovarianceEstimate) -> float:
+    """Return max(1, Q / dof) of the model without groups."""
+    problem = _Problem(estimate, lowest=0.0)
+    alone = np.arange(problem.m)
+    return max(1.0, problem.fit(alone)[0] / problem.degrees_of_freedom(alone))
+
+
+def rerootings(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the groupings that say the same tree with another hidden node as Y.
+
+    For each group: its members become alone, and the voters that were alone become one group; the other groups
+    stay as they are, or join that group.
+    """
+    sizes = np.bincount(groups)
+    alone = sizes[groups] == 1
+    found = []
+    for group in np.flatnonzero(sizes > 1):
+        members = groups == group
+        others = ~members & ~alone
+        for joined in (False, True) if others.any() else (False,):
+            labels = np.where(alone | (others & joined), -1, groups)
+            labels[members] = len(groups) + np.flatnonzero(members)
+            found.append(relabel(labels))
+    return found
+
+
+def voters_in_groups(groups: NDArray[np.int64]) -> int:
+    """Return the number of voters that share a group with another."""
+    sizes = np.bincount(groups)
+    return int(sizes[sizes > 1].sum())
+
+
+def _price_of(groups: NDArray[np.int64], price: NDArray[np.float64]) -> float:
+    return float(price[np.bincount(groups)].sum())
+
+
+def set_partitions(n: int) -> NDArray[np.int64]:
+    """Return all partitions of n voters as rows of groups, except the one with a single group."""
+    rows = [[0]]
+    for _ in range(n - 1):
+        rows = [[*row, group] for row in rows for group in range(max(row) + 2)]
+    return np.array(rows[1:], dtype=np.int64)
+
+
+class _Problem:
+    """A covariance with weights, and the searches on it."""
+
+    def __init__(self, estimate: CovarianceEstimate, lowest: float):
+        self.m = len(estimate.mean)
+        known = estimate.known & (estimate.n_pairs >= _FEWEST_COMMON_ITEMS)
+        variance = np.maximum(estimate.standard_error**2, _VARIANCE_FLOOR / np.maximum(estimate.n_pairs, 1))
+        self.covariance = np.where(known, estimate.covariance, 0.0)
+        self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
+        self.lowest = lowest
+        self.n_pairs = int(known.sum()) // 2
+        self.flat = complete_rank_one(self.covariance, known, self.weight) if known.any() else np.zeros(self.m)
+
+    def _state(self, groups: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return labels, sizes, loadings and couplings to start a fit from.
+
+        A group of three or more starts from the leading eigenvector of its block, others from the flat loadings.
+        """
+        size = np.bincount(groups, minlength=self.m)
+        loading = self.flat.copy()
+        for group in np.flatnonzero(size > 2):
+            members = np.flatnonzero(groups == group)
+            values, vectors = np.linalg.eigh(self.covariance[np.ix_(members, members)])
+            block = vectors[:, -1] * np.sqrt(max(values[-1], 1e-6))
+            loading[members] = block if block @ self.flat[members] >= 0 else -block
+        return groups.astype(np.int64).copy(), size, loading, np.where(size > 1, 0.7, 1.0)
+
+    def fit(self, groups: NDArray[np.int64], sweeps: int = 300, tol: float = 1e-7) -> tuple[float, NDArray, NDArray]:
+        """Return the weighted residual of a grouping, its loadings and its couplings."""
+        label, size, loading, coupling = self._state(groups)
+        value = kernel.refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, sweeps, tol)
+        return float(value), loading, coupling
+
+    def search(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
+        """Descend from a grouping to a local optimum."""
+        label, size, loading, coupling = self._state(groups)
+        kernel.refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, 150, 1e-4)
+        value = kernel.local_search(
+            self.covariance, self.weight, label, size, loading, coupling, self.lowest, price, 50
+        )
+        return Reading(relabel(label), float(value))
+
+    def degrees_of_freedom(self, groups: NDArray[np.int64]) -> int:
+        """Return the number of known covariances less the number of parameters, at least one."""
+        return max(1, self.n_pairs - self.m - int((np.bincount(groups) > 1).sum()))
+
+    def linkage_starts(self) -> list[NDArray[np.int64]]:
+        """Return groupings from average linkage of the standardised residuals of the model without groups."""
+        if self.m <= _ENUMERATED_UP_TO:
+            return []
+        standardised = np.sqrt(self.weight) * (self.covariance - np.outer(self.flat, self.flat))
+        np.fill_diagonal(standardised, 0.0)
+        distance = standardised.max() - standardised
+        np.fill_diagonal(distance, 0.0)
+        tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
+        starts = [relabel(fcluster(tree, count, "maxclust")) for count in (2, 3, 4, 6, 10) if count < self.m]
+        if self.m > _FEW_STARTS_FROM:
+            starts = sorted(starts, key=lambda start: self.fit(start, 20, 1e-3)[0])[:1]
+        return starts
+
+    def best_readings(self, price: NDArray[np.float64], starts: list[NDArray[np.int64]]) -> list[Reading]:
+        """Return the local optima and re-rootings met, best first."""
+        if self.m <= _ENUMERATED_UP_TO:
+            return self._enumerate(price)
+        found: dict[bytes, Reading] = {}
+
+        def keep(reading: Reading) -> None:
+            key = reading.groups.tobytes()
+            if reading.groups.max() > 0 and (key not in found or reading.objective < found[key].objective):
+                found[key] = reading
+
+        for start in starts:
+            keep(self.search(start, price))
+        tried: set[bytes] = set()
+        while True:
+            best = min(found.values(), key=lambda reading: reading.objective)
+            fresh = [groups for groups in rerootings(best.groups) if groups.tobytes() not in tried]
+            if not fresh:
+                break
+            tried |= {groups.tobytes() for groups in fresh}
+            roots = [Reading(groups, self.fit(groups, 150, 1e-4)[0] + _price_of(groups, price)) for groups in fresh]
+            for root in sorted(roots, key=lambda reading: reading.objective)[:_REROOTS_SEARCHED]:
+                keep(self.search(root.groups, price))
+            for root in roots:
+                keep(root)
+        return sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
+
+    def _enumerate(self, price: NDArray[np.float64]) -> list[Reading]:
+        """Compare all partitions."""
+        partitions = set_partitions(self.m)
+        values = kernel.evaluate_partitions(self.covariance, self.weight, partitions, self.flat, self.lowest)
+        objective = values + np.array([_price_of(row, price) for row in partitions])
+        # of equal structures the one with fewest voters in groups, which enumeration lists last
+        order = np.lexsort([-np.arange(len(objective)), objective.round(9)])[:_READINGS_KEPT]
+        return [Reading(partitions[row], float(objective[row])) for row in order]
+
+    def structure(self, readings: list[Reading], overdispersion: float, price: NDArray[np.float64]) -> Structure:
+        """Describe the best reading."""
+        groups = readings[0].groups
+        value, loading, coupling = self.fit(groups)
+        return Structure(
+            groups=groups,
+            loadings=loading,
+            couplings=coupling[: groups.max() + 1],
+            residual=value,
+            dof=self.degrees_of_freedom(groups),
+            overdispersion=overdispersion,
+            penalty=float(price[2] / 2),
+            readings=tuple(readings),
+        )

@@ -1,0 +1,239 @@
+"""Save and load: the same answers, versioned, never half a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import goldless as gl
+from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, OracleLatent, SpectralMetaLearner, VotesWarning
+
+X, Y, TRUE_MODEL = gl.simulate_votes(
+    300, groups=[3, 1, 1, 1], random_state=0, voter_accuracy=(0.8, 0.95), return_model=True
+)
+ESTIMATORS = [
+    MajorityVote(),
+    DawidSkene(decision="ml", prior=(0.1, 0.2)),
+    SpectralMetaLearner(imbalance=0.1),
+    SpectralMetaLearner(em=False),
+    LatentSML(structure="paper"),
+    LatentSML(structure=[0, 0, 0, 1, 2, 3], em=False),
+    LatentSML(structure=np.array([0, 0, 0, 1, 2, 3]), n_groups=[2, 3]),
+    OracleCI(decision="map"),
+    OracleLatent(TRUE_MODEL),
+]
+by_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+CLASSES = {
+    "str": np.array(["ham", "späm"]),
+    "int": np.array([-1, 1], dtype=np.int8),
+    "bool": np.array([False, True]),
+    "float": np.array([0.1, np.nextafter(0.1, 1)]),
+}
+
+
+def assert_equal(one, other):
+    """Equal and of the same type, through dictionaries and models."""
+    assert type(one) is type(other)
+    if isinstance(one, gl.LatentModel):
+        assert_equal(vars(one), vars(other))
+    elif isinstance(one, dict):
+        assert list(one) == list(other)
+        for name in one:
+            assert_equal(one[name], other[name])
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    else:
+        assert one == other
+
+
+@by_estimator
+@pytest.mark.parametrize("classes", CLASSES.values(), ids=CLASSES.keys())
+def test_a_loaded_model_is_the_saved_one(estimator, classes, tmp_path):
+    votes, truth = classes[(X > 0).astype(int)], classes[(Y > 0).astype(int)]
+    model = clone(estimator).fit(votes, truth)
+    model.save(tmp_path / "model.json")
+    loaded = gl.load(tmp_path / "model.json")
+    assert type(loaded) is type(model)
+    assert_equal(vars(loaded), vars(model))
+    for method in ("predict", "predict_proba", "decision_function"):
+        assert_equal(getattr(loaded, method)(votes), getattr(model, method)(votes))
+    assert loaded.predict(votes).dtype == classes.dtype
+
+
+@by_estimator
+def test_a_pickled_model_is_the_same(estimator):
+    model = clone(estimator).fit(X, Y)
+    assert_equal(vars(pickle.loads(pickle.dumps(model))), vars(model))
+
+
+def test_frames_keep_their_names(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = LatentSML(structure="paper").fit(frame)
+    model.save(str(tmp_path / "model.json"))
+    loaded = gl.load(str(tmp_path / "model.json"))
+    assert_equal(loaded.feature_names_in_, model.feature_names_in_)
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    with pytest.raises(ValueError, match="same order"):
+        loaded.predict(frame[list("fedcba")])
+
+
+def test_voters_without_information_are_kept(tmp_path):
+    with pytest.warns(VotesWarning):
+        model = DawidSkene().fit(np.column_stack([X, np.ones(300)]))
+    model.save(tmp_path / "model.json")
+    assert_equal(vars(gl.load(tmp_path / "model.json")), vars(model))
+
+
+def test_missing_and_not_finite_parameters_are_kept(tmp_path):
+    for missing in (0, "skip", float("inf"), None):
+        MajorityVote(missing=missing).fit(X).save(tmp_path / "model.json")
+        assert_equal(gl.load(tmp_path / "model.json").missing, missing)
+
+
+def test_the_file_is_plain_json_with_a_version(tmp_path):
+    DawidSkene().fit(X).save(tmp_path / "model.json")
+    text = (tmp_path / "model.json").read_text()
+    document = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert (document["format"], document["version"], document["estimator"]) == ("goldless-model", 1, "DawidSkene")
+
+
+# -- what cannot be loaded ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def document(tmp_path):
+    DawidSkene().fit(X).save(tmp_path / "good.json")
+    return json.loads((tmp_path / "good.json").read_text())
+
+
+def refused(tmp_path, text, sentence):
+    path = tmp_path / "bad.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=sentence) as raised:
+        gl.load(path)
+    assert str(path) in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "not json", b"\xff\xfe\x00", b"PK\x03\x04", "[" * 100_000])
+def test_broken_json_is_refused(tmp_path, text):
+    refused(tmp_path, text, "is not a goldless model: it is not JSON")
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "3", "null", '"goldless-model"', '{"format": "other", "version": 1}'])
+def test_other_json_is_refused(tmp_path, text):
+    refused(tmp_path, text, "does not say format 'goldless-model'")
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None])
+def test_unknown_versions_are_refused(tmp_path, document, version):
+    sentence = rf"has model version {version!r}, this goldless reads version 1; save it again"
+    refused(tmp_path, json.dumps(document | {"version": version}), sentence)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_truncated_files_are_refused(tmp_path, document, share):
+    text = json.dumps(document)
+    refused(tmp_path, text[: int(len(text) * share)], "it is not JSON")
+
+
+def damage(document, what):
+    match what:
+        case "no estimator":
+            del document["estimator"]
+        case "unknown estimator":
+            document["estimator"] = "Path"
+        case "unknown parameter":
+            document["parameters"]["shell"] = "rm"
+        case "a method for an attribute":
+            document["fitted"]["predict"] = 1
+        case "nothing fitted":
+            document["fitted"] = {}
+        case "fitted is a list":
+            document["fitted"] = []
+        case "no classes":
+            del document["fitted"]["classes_"]
+        case "three classes":
+            document["fitted"]["classes_"]["array"] = [1, 2, 3]
+        case "no model":
+            del document["fitted"]["latent_model_"]
+        case "a rate above one":
+            document["fitted"]["latent_model_"]["model"]["sensitivity_given_group"]["array"][0] = 1.5
+        case "a voter lost":
+            document["fitted"]["n_features_in_"] = 5
+        case "no tie rule":
+            del document["fitted"]["_tie_code_"]
+        case "strange type":
+            document["fitted"]["classes_"]["dtype"] = "no such type"
+        case "strange value":
+            document["fitted"]["classes_"] = {"what": 1}
+    return document
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["no estimator", "unknown estimator", "unknown parameter", "a method for an attribute", "nothing fitted",
+     "fitted is a list", "no classes", "three classes", "no model", "a rate above one", "a voter lost", "no tie rule",
+     "strange type", "strange value"],
+)  # fmt: skip
+def test_damaged_models_are_refused(tmp_path, document, what):
+    refused(tmp_path, json.dumps(damage(document, what)), "is a damaged goldless model")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.json"):
+        gl.load(tmp_path / "none.json")
+
+
+# -- what cannot be saved -----------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no directory '.*none' to save 'model.json' in"):
+        MajorityVote().fit(X).save(tmp_path / "none" / "model.json")
+
+
+def test_what_json_cannot_hold_is_named_and_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.json"
+    MajorityVote().fit(X).save(path)
+    before = path.read_bytes()
+    strange = MajorityVote().fit(np.array([b"no", b"yes"])[(X > 0).astype(int)])
+    with pytest.raises(TypeError, match="classes_ cannot be saved: JSON has no bytes"):
+        strange.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.json"]
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.json"
+    MajorityVote().fit(X).save(path)
+    before = path.read_bytes()
+
+    def full(self, *args, **kwargs):
+        self.touch()
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(OSError, match="no space left"):
+        DawidSkene().fit(X).save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.json"]
+
+
+def test_the_file_has_the_usual_permissions(tmp_path):
+    MajorityVote().fit(X).save(tmp_path / "model.json")
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "model.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_saving_again_replaces(tmp_path):
+    MajorityVote().fit(X).save(tmp_path / "model.json")
+    DawidSkene().fit(X).save(tmp_path / "model.json")
+    assert isinstance(gl.load(tmp_path / "model.json"), DawidSkene)

@@ -1,0 +1,231 @@
+"""The structure search, its prices, and the readings it reports."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import goldless as gl
+from goldless.kernels import search as kernel
+from goldless.maths.checks import relabel
+from goldless.maths.search import (
+    group_prices,
+    independence_overdispersion,
+    rerootings,
+    search_structure,
+    set_partitions,
+    voters_in_groups,
+)
+from goldless.votes.counts import PairCounts
+from strategies import seeds
+
+
+def covariance_of(model, n_items, rng):
+    return PairCounts.of(model.sample(n_items, rng)[0]).covariance()
+
+
+def slow_residual(covariance, weight, groups, loading, coupling):
+    """The weighted residual, term by term."""
+    total = 0.0
+    for i, j in itertools.combinations(range(len(groups)), 2):
+        factor = 1.0 if groups[i] == groups[j] else coupling[groups[i]] * coupling[groups[j]]
+        total += weight[i, j] * (covariance[i, j] - factor * loading[i] * loading[j]) ** 2
+    return total
+
+
+@given(seed=seeds)
+def test_the_residual_is_the_sum_over_pairs(seed):
+    rng = np.random.default_rng(seed)
+    groups = relabel(rng.integers(0, 4, 7))
+    covariance = rng.normal(size=(7, 7))
+    covariance = covariance + covariance.T
+    weight = rng.random((7, 7)) * (rng.random((7, 7)) < 0.8)
+    weight = weight + weight.T
+    loading, coupling = rng.normal(size=7), rng.random(7)
+    computed = kernel.weighted_residual(covariance, weight, groups, loading, coupling)
+    assert computed == pytest.approx(slow_residual(covariance, weight, groups, loading, coupling))
+
+
+@given(seed=seeds)
+def test_the_true_structure_fits_the_population(seed):
+    """The model with m + K parameters is exact (appendix, eq. lin_dep)."""
+    rng = np.random.default_rng(seed)
+    model = gl.random_model([4, 3, 1, 1, 1], group_accuracy=(0.65, 0.85), random_state=rng)
+    covariance = model.population_covariance()
+    weight = np.ones_like(covariance) - np.eye(10)
+    size = np.bincount(model.groups, minlength=10)
+    loading, coupling = model.v_on.copy(), np.where(size > 1, 0.7, 1.0)
+    value = kernel.refit(covariance, weight, model.groups.copy(), size, loading, coupling, 0.0, 3000, 1e-12)
+    assert value < 1e-6
+
+
+@pytest.mark.parametrize("sizes", [[5] + [1] * 15, [6, 4, 3] + [1] * 12, [8] + [1] * 12])
+def test_groups_are_found(sizes, rng):
+    model = gl.random_model(sizes, group_accuracy=(0.6, 0.8), random_state=rng)
+    found = search_structure(covariance_of(model, 20_000, rng), 20_000)
+    np.testing.assert_array_equal(found.groups, model.groups)
+    assert found.overdispersion < 1.5
+    assert found.readings[0].objective == min(reading.objective for reading in found.readings)
+
+
+@pytest.mark.parametrize("n_voters", [5, 12, 20])
+def test_independent_voters_are_left_alone(n_voters, rng):
+    model = gl.random_model([1] * n_voters, random_state=rng)
+    assert voters_in_groups(search_structure(covariance_of(model, 5000, rng), 5000).groups) == 0
+
+
+def test_an_adversarial_group_is_found(rng):
+    """A group whose latent runs against the truth (t < 0)."""
+    base = gl.random_model([5] + [1] * 12, group_accuracy=(0.7, 0.8), random_state=rng)
+    against = gl.LatentModel(
+        base.groups,
+        0.5,
+        np.where(np.arange(13) == 0, 0.25, base.group_sensitivity),
+        np.where(np.arange(13) == 0, 0.25, base.group_specificity),
+        base.sensitivity_given_group,
+        base.specificity_given_group,
+    )
+    found = search_structure(covariance_of(against, 20_000, rng), 20_000)
+    np.testing.assert_array_equal(found.groups, base.groups)
+    assert found.couplings[0] * found.loadings[:5].mean() * found.loadings[5:].mean() < 0
+
+
+def test_permuting_voters_permutes_the_structure(rng):
+    model = gl.random_model([5, 3] + [1] * 8, group_accuracy=(0.6, 0.8), random_state=rng)
+    codes = model.sample(5000, rng)[0]
+    order = rng.permutation(16)
+    found, permuted = (
+        search_structure(PairCounts.of(np.ascontiguousarray(votes)).covariance(), 5000)
+        for votes in (codes, codes[:, order])
+    )
+    np.testing.assert_array_equal(permuted.groups, relabel(found.groups[order]))
+    assert permuted.objective == pytest.approx(found.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+def test_all_partitions_are_listed_once(n):
+    bell = [1, 2, 5, 15, 52, 203][n - 1]
+    partitions = set_partitions(n)
+    assert len(partitions) == bell - 1  # all but the single group
+    assert len({row.tobytes() for row in partitions}) == len(partitions)
+    for row in partitions:
+        np.testing.assert_array_equal(relabel(row), row)
+
+
+def test_small_panels_compare_all_partitions(rng):
+    model = gl.random_model([3, 1, 1, 1, 1], group_accuracy=(0.6, 0.7), random_state=rng)
+    found = search_structure(covariance_of(model, 50_000, rng), 50_000)
+    np.testing.assert_array_equal(found.groups, model.groups)
+
+
+def test_three_voters_have_no_structure(rng):
+    model = gl.random_model([1] * 3, random_state=rng)
+    found = search_structure(covariance_of(model, 1000, rng), 1000)
+    np.testing.assert_array_equal(found.groups, [0, 1, 2])
+    assert len(found.readings) == 1
+
+
+@given(sizes=st.lists(st.integers(1, 4), min_size=2, max_size=5))
+def test_rerooting_a_single_group_twice_returns_it(sizes):
+    """With one group, its members and the rest change places."""
+    groups = relabel(np.repeat(np.arange(len(sizes)), sizes))
+    n_multiple = sum(size > 1 for size in sizes)
+    if n_multiple == 1:
+        (rooted,) = rerootings(groups)
+        if (np.bincount(rooted) > 1).sum() == 1:
+            np.testing.assert_array_equal(rerootings(rooted)[0], groups)
+
+
+def test_a_group_of_one_is_free_and_larger_groups_cost_more():
+    price = group_prices(20, 9.0, 2.0)
+    assert price[0] == price[1] == 0
+    assert (np.diff(price[1:]) > 0).all()
+    np.testing.assert_allclose(group_prices(20, 9.0)[2:], 9.0 * np.arange(2, 21))
+
+
+def test_dependence_shows_as_overdispersion(rng):
+    apart = gl.random_model([1] * 12, random_state=rng)
+    together = gl.random_model([4] + [1] * 8, group_accuracy=(0.7, 0.8), random_state=rng)
+    assert independence_overdispersion(covariance_of(apart, 5000, rng)) < 2
+    assert independence_overdispersion(covariance_of(together, 5000, rng)) > 4
+
+
+# -- the estimator ------------------------------------------------------------------------------------------
+
+
+def test_half_and_half_is_always_ambiguous():
+    """Two readings tie exactly when the group is as large as the rest, and the user is told."""
+    for seed in range(8):
+        X, _ = gl.simulate_votes(10_000, [10] + [1] * 10, random_state=seed)
+        with pytest.warns(gl.AmbiguousReadingWarning, match="a few labelled items, a known class balance or one"):
+            model = gl.LatentSML().fit(X)
+        assert model.ambiguous_
+        assert "almost as well" in model.verdict_
+
+
+def test_readings_are_reported_with_margins_and_changes():
+    X, _ = gl.simulate_votes(10_000, [5] + [1] * 15, random_state=0)
+    model = gl.LatentSML().fit(X)
+    assert not model.ambiguous_
+    assert model.rootings_
+    for rooting in model.rootings_:
+        assert rooting.groups.shape == (20,)
+        assert rooting.margin >= 0
+        assert 0 <= rooting.labels_changed <= 1
+    margins = [rooting.margin for rooting in model.rootings_]
+    assert margins == sorted(margins)
+
+
+@pytest.mark.parametrize("imbalance", [-0.8, 0.0, 0.6])
+def test_several_groups_come_close_to_the_oracle(imbalance):
+    X, y, truth = gl.simulate_votes(
+        20_000, [6, 4, 3] + [1] * 12, imbalance, group_accuracy=(0.6, 0.85), random_state=5, return_model=True
+    )
+    model = gl.LatentSML().fit(X)
+    np.testing.assert_array_equal(model.groups_, truth.groups)
+    assert model.score(X, y) > gl.OracleLatent(truth).fit(X).score(X, y) - 0.004
+    assert model.subtype_models_ == ()  # there are none, and none are found
+
+
+def test_clones_change_nothing_under_the_search():
+    X, _ = gl.simulate_votes(5000, [4] + [1] * 10, random_state=2)
+    with pytest.warns(gl.VotesWarning, match="Exact copies"):
+        doubled = gl.LatentSML().fit(np.column_stack([X, X[:, 0], X[:, 9]]))
+    model = gl.LatentSML().fit(X)
+    np.testing.assert_array_equal(doubled.predict(np.column_stack([X, X[:, 0], X[:, 9]])), model.predict(X))
+    assert doubled.groups_[14] == doubled.groups_[0]
+
+
+def test_few_items_are_not_searched():
+    X, _ = gl.simulate_votes(25, [3] + [1] * 10, random_state=0)
+    model = gl.LatentSML().fit(X)
+    assert model.n_groups_ == 13
+    assert "only 25 items for 13 voters" in model.verdict_
+
+
+def test_missing_votes_do_not_hide_the_group():
+    X, _, truth = gl.simulate_votes(30_000, [5] + [1] * 10, missing_rate=0.3, random_state=1, return_model=True)
+    np.testing.assert_array_equal(gl.LatentSML().fit(X).groups_, truth.groups)
+
+
+def test_a_model_with_subtypes_survives_saving(tmp_path):
+    """Items that are hard for everybody: the hub gets more states, and they are saved with the model."""
+    rng = np.random.default_rng(0)
+    y = rng.random(6000) < 0.5
+    hard = rng.random(6000) < 0.5
+    accuracy = np.where(hard[:, None], rng.uniform(0.5, 0.6, 12), rng.uniform(0.85, 0.95, 12))
+    right = rng.random((6000, 12)) < accuracy
+    X = np.where(right == y[:, None], 1, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.VotesWarning)
+        model = gl.LatentSML().fit(X)
+    assert model.subtype_models_
+    model.save(tmp_path / "model.json")
+    loaded = gl.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert len(loaded.rootings_) == len(model.rootings_)
+    majority = gl.MajorityVote().fit_predict(X)
+    assert gl.balanced_error(y.astype(int), model.predict(X)) <= gl.balanced_error(y.astype(int), majority)
