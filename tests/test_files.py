@@ -157,7 +157,7 @@ def test_estimators_take_what_was_read(rng, tmp_path):
     frame = pd.DataFrame(X, columns=list("abcdefg"))
     frame.to_csv(tmp_path / "votes.csv", index=False)
     table = read_votes(tmp_path / "votes.csv")
-    one, other = gl.LatentSML().fit(table.votes), gl.LatentSML().fit(frame)
+    one, other = (gl.LatentSML(structure="paper").fit(votes) for votes in (table.votes, frame))
     np.testing.assert_array_equal(one.groups_, other.groups_)
     np.testing.assert_array_equal(one.predict(table.votes), other.predict(frame))
     assert one.feature_names_in_.tolist() == list("abcdefg")

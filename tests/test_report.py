@@ -100,14 +100,28 @@ def test_other_models_of_the_voters(simulated, estimator):
         summarize(gl.MajorityVote().fit(X), X)
 
 
-def test_attributes_of_later_structure_finders_are_used(simulated):
+def test_other_readings_of_the_votes_are_told(simulated):
     X, _, _ = simulated
     part = gl.LatentSML(structure="independent").fit(X)
-    part.verdict_ = "Two readings explain the votes."
-    part.rootings_ = [{"group": np.int64(1), "log_likelihood": np.float64(-3.5)}]
+    part.verdict_, part.ambiguous_ = "Two readings explain the votes.", False
+    part.rootings_ = [{"groups": np.zeros(20, dtype=int), "margin": np.float64(0.5), "labels_changed": 0.25}]
     found = summarize(part, X)
-    assert found["answer"]["advice"][0] == "Two readings explain the votes."
-    assert found["structure"]["rootings"] == [{"group": 1, "log_likelihood": -3.5}]
+    assert part.verdict_ in found["answer"]["advice"]
+    assert found["structure"]["rootings"] == [{"groups": [0] * 20, "margin": 0.5, "labels_changed": 0.25}]
+    assert "20 voters in 1 group<" in render_html(found)
+    part.ambiguous_ = True
+    found = summarize(part, X, warnings=[part.verdict_])
+    assert found["warnings"].count(part.verdict_) == 1
+    assert part.verdict_ not in found["answer"]["advice"]
+
+
+def test_the_default_structure_is_reported(simulated):
+    X, _, _ = simulated
+    model = gl.LatentSML().fit(X)
+    found = summarize(model, X)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert len(found["structure"]["rootings"] or []) == len(getattr(model, "rootings_", ()))
+    render_html(found)
 
 
 def test_small_and_odd_votes(rng):

@@ -175,6 +175,25 @@ def residual_path(summary: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def readings(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the runner-up structures that a structure finder offers, in the words of a person."""
+    found = []
+    for other in summary["structure"]["rootings"] or []:
+        if not isinstance(other, dict) or other.get("groups") is None:
+            continue
+        groups = np.asarray(other["groups"])
+        sizes = np.bincount(groups)
+        found.append(
+            {
+                "n_groups": int((sizes > 1).sum()),
+                "n_echoing": int(sizes[sizes > 1].sum()),
+                "margin": other.get("margin"),
+                "labels_changed": other.get("labels_changed"),
+            }
+        )
+    return found[:6]
+
+
 def against_truth(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Return the drawing of estimated against true balanced accuracy."""
     if not summary["truth"]:

@@ -82,6 +82,7 @@ def render_html(summary: dict[str, Any]) -> str:
         group_number={group["name"]: number for number, group in enumerate(summary["groups"])},
         tree=drawing.tree(summary),
         path=drawing.residual_path(summary),
+        readings=drawing.readings(summary),
         strip=lambda votes: drawing.strip([votes[i] for i in order]),
         bands=drawing.bands(summary),
         against_truth=drawing.against_truth(summary),

@@ -72,7 +72,7 @@ def summarize(
     names = _names(model, votes)
     panel = [int(voter) for voter in select_voters(latent, min(panel_size, latent.n_voters))]
     labels = _labels_of_patterns(model, votes, table, panel)
-    posterior = latent.posterior(table.codes)
+    posterior = model.predict_proba(_pattern_votes(model, votes, table))[:, 1]
     groups = _groups(latent)
     voters = _voters(latent, table, names, groups, panel)
     covered = (votes.codes >= 0).mean(axis=0)
@@ -128,8 +128,14 @@ def summarize(
     }
     answer = summary["answer"]
     answer["headline"] = headline(summary)
-    answer["advice"] = what_to_do(summary, getattr(model, "verdict_", None))
-    summary["warnings"] = [*dict.fromkeys(warnings), *what_to_watch(summary, model)]
+    warnings = list(dict.fromkeys(warnings))
+    verdict = getattr(model, "verdict_", None)
+    answer["verdict"] = verdict if isinstance(verdict, str) else None
+    answer["ambiguous"] = bool(getattr(model, "ambiguous_", False))
+    if answer["ambiguous"] and verdict not in warnings:
+        warnings.insert(0, str(verdict))
+    answer["advice"] = what_to_do(summary, None if verdict in warnings else verdict)
+    summary["warnings"] = [*warnings, *what_to_watch(summary, model)]
     summary["unknowable"] = unknowable(summary)
     summary["truth"] = None
     if truth is not None:
@@ -152,8 +158,7 @@ def _labels_of_patterns(
     model: Any, votes: Votes, table: PatternTable, panel: Sequence[int]
 ) -> dict[str, NDArray[np.int64]]:
     """Return the label of every pattern by each way to combine, as codes."""
-    known = getattr(model, "feature_names_in_", None)
-    patterns = Votes(table.codes, votes.classes, known)
+    patterns = _pattern_votes(model, votes, table)
     latent = model.latent_model_.subset(np.array(panel))
     with _warnings.catch_warnings():
         _warnings.simplefilter("ignore")
@@ -164,6 +169,10 @@ def _labels_of_patterns(
         "majority vote": _codes(majority.predict(patterns), votes.classes),
         "panel": (of_panel > 0).astype(np.int64),
     }
+
+
+def _pattern_votes(model: Any, votes: Votes, table: PatternTable) -> Votes:
+    return Votes(table.codes, votes.classes, getattr(model, "feature_names_in_", None))
 
 
 def _codes(labels: NDArray, classes: NDArray) -> NDArray[np.int64]:
@@ -310,6 +319,7 @@ def _structure(model: Any, latent: LatentModel) -> dict[str, Any]:
         "residual_path": [[int(count), _number(value)] for count, value in sorted(path.items())],
         "runners_up": [{"n_groups": count, "residual": _number(value)} for value, count in others[:4]],
         "rootings": _plain_tree(getattr(model, "rootings_", None)),
+        "overdispersion": _number(getattr(model, "overdispersion_", None)),
         "converged": getattr(model, "converged_", None),
         "n_iter": getattr(model, "n_iter_", None),
     }
@@ -334,6 +344,8 @@ def _plain_tree(value: Any) -> Any:
     """Turn what an estimator offers into JSON, or leave it out."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, dict):
         return {str(key): _plain_tree(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

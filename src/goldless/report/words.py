@@ -32,7 +32,7 @@ def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
         f"single voter {_percent(best['balanced_accuracy'])}"
     )
     differs, n_items = summary["answer"]["differs_from_majority"], summary["votes"]["n_items"]
-    advice = [verdict] if isinstance(verdict, str) and verdict else []
+    advice = []
     if best["balanced_accuracy"] > combined + _WORTH_IT:
         advice.append(f"One voter, {best['detail']}, is expected to do better alone than all together ({figures}).")
     elif combined - majority < _WORTH_IT:
@@ -42,7 +42,9 @@ def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
             f"Use the combined labels: {figures}. They differ from the majority on {differs:,} of {n_items:,} items."
         )
     groups = summary["groups"]
-    if groups:
+    if isinstance(verdict, str) and verdict:
+        advice.append(verdict)
+    elif groups:
         first = groups[0]
         many = f"{len(groups)} groups of voters" if len(groups) > 1 else "One group of voters"
         advice.append(
