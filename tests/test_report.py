@@ -12,9 +12,14 @@ import pytest
 
 import goldless as gl
 from goldless.cli import main
-from goldless.maths.latent_model import LatentModel, independent_model
+from goldless.maths.latent_model import LatentModel
 from goldless.report import drawing, render_html, summarize
-from goldless.report.worth import effective_votes, expected_balanced_accuracy, uniqueness
+from goldless.report.worth import (
+    correlation_within_classes,
+    effective_votes,
+    expected_balanced_accuracy,
+    uniqueness,
+)
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -144,7 +149,8 @@ def test_constant_voters_and_copies(simulated):
         model = gl.LatentSML(structure="independent").fit(X)
         found = summarize(model, X)
     assert found["voters"][20]["copy_of"] == "voter 0"
-    assert found["voters"][20]["uniqueness"] == found["voters"][21]["uniqueness"] == 0
+    assert found["voters"][20]["uniqueness"] <= 0.5
+    assert found["voters"][21]["uniqueness"] == 0
     page = render_html(found)
     assert "copy of voter 0" in page
     assert "says nothing" in page
@@ -153,25 +159,45 @@ def test_constant_voters_and_copies(simulated):
 # -- worth --------------------------------------------------------------------------------------------------
 
 
+def within(model, noise=1e-9):
+    """Correlations within the classes of a model, its own covariance taken for that of the votes."""
+    covariance = model.population_covariance()
+    return correlation_within_classes(model, covariance, np.full_like(covariance, noise))
+
+
 def test_independent_voters_count_fully_and_copies_once():
-    model = independent_model(0.5, [0.7, 0.7, 0.7, 0.7], [0.7, 0.7, 0.7, 0.7])
-    assert effective_votes(model) == pytest.approx(4)
-    np.testing.assert_allclose(uniqueness(model), 1)
-    copies = LatentModel([0, 0, 0], 0.5, [1], [1], [0.7] * 3, [0.7] * 3, copy_of=[0, 0, 0])
-    assert effective_votes(copies) == pytest.approx(1)
-    np.testing.assert_allclose(uniqueness(copies), 0)
+    alone = np.arange(4)
+    model = LatentModel(alone, 0.6, np.ones(4), np.ones(4), [0.7, 0.8, 0.6, 0.9], [0.7, 0.6, 0.9, 0.8])
+    assert effective_votes(within(model)) == pytest.approx(4)
+    np.testing.assert_allclose(uniqueness(within(model)), 1)
+    copies = LatentModel([0, 1, 1, 1], 0.5, [1, 1], [1, 1], [0.7] * 4, [0.7] * 4, copy_of=[0, 1, 1, 1])
+    assert effective_votes(within(copies)) == pytest.approx(2)
+    np.testing.assert_allclose(uniqueness(within(copies)), [1, 1 / 3, 1 / 3, 1 / 3])
+
+
+def test_the_model_of_the_truth_is_recovered():
+    """Within the classes the correlation is that of C+ and C-, where both classes are alike."""
+    model = LatentModel([0, 0, 0, 1], 0.5, [0.8, 1], [0.8, 1], [0.9, 0.8, 0.7, 0.7], [0.9, 0.8, 0.7, 0.7])
+    positive, _ = model.conditional_covariance()
+    scale = np.sqrt(np.diag(positive))
+    np.testing.assert_allclose(within(model), positive / np.outer(scale, scale), atol=1e-7)
 
 
 def test_an_echo_counts_less_the_closer_it_is():
     def worth(rate):
-        return effective_votes(
-            LatentModel([0] * 5 + [1], 0.5, [0.8, 1], [0.8, 1], [rate] * 5 + [0.7], [rate] * 5 + [0.7])
-        )
+        rates = [rate] * 5 + [0.7]
+        return effective_votes(within(LatentModel([0] * 5 + [1], 0.5, [0.8, 1], [0.8, 1], rates, rates)))
 
     values = [worth(rate) for rate in (0.6, 0.7, 0.8, 0.9, 0.99)]
     assert values == sorted(values, reverse=True)
     assert values[0] < 6
-    assert values[-1] < 2.6
+    assert values[-1] < 2.2
+
+
+def test_what_may_be_chance_counts_as_nothing(simulated):
+    X, _, _ = simulated
+    model = gl.LatentSML(structure="independent").fit(X[:, 5:])
+    assert summarize(model, X[:, 5:])["answer"]["effective_votes"] > 13
 
 
 def test_expected_accuracy_of_certain_labels_is_one():

@@ -18,9 +18,10 @@ from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen, select_screen
 from goldless.report import render_html, summarize
 from goldless.report.html import check_report_extra
-from goldless.report.worth import effective_votes
 from goldless.terminal import Style
 from goldless.votes.files import VotesFile, read_votes
+
+FITTING = "Fitting (the first run also compiles, once)"
 
 
 def inspect(arguments: argparse.Namespace) -> None:
@@ -108,13 +109,13 @@ def select(arguments: argparse.Namespace) -> None:
         raise ValueError(f"-k {arguments.k} is more than the {table.votes.n_voters} voters there are")
     arguments.title = None
     summary = _summary(arguments, table, model, said)
-    latent, panel = model.latent_model_, summary["panel"]["voters"]
+    panel = summary["panel"]["voters"]
     steps = [
         {
             "voter": summary["voters"][voter]["name"],
             "group": summary["voters"][voter]["group"],
             "balanced_accuracy": summary["voters"][voter]["balanced_accuracy"],
-            "effective_votes": round(effective_votes(latent, np.array(panel[: number + 1])), 2),
+            "effective_votes": summary["panel"]["effective_votes"][number],
         }
         for number, voter in enumerate(panel)
     ]
@@ -197,7 +198,7 @@ def _read_and_fit(arguments: argparse.Namespace) -> tuple[VotesFile, Any, list[s
             encoding=arguments.encoding,
             progress=progress.update,
         )
-    with Progress("Fitting", arguments.quiet):
+    with Progress(FITTING, arguments.quiet):
         model, said = fit(table, arguments.structure)
     return table, model, said
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import goldless as gl
-from goldless.cli.commands import fit, write_json, write_lines
+from goldless.cli.commands import FITTING, fit, write_json, write_lines
 from goldless.cli.output import Progress, check_output, timed, write_output
 from goldless.cli.screens import inspect_screen
 from goldless.report import render_html, summarize
@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
     with timed() as seconds:
         with Progress("Training the voters", arguments.quiet) as progress:
             table = train_voters(arguments.seed, progress.update)
-        model, said = fit(table)
+        with Progress(FITTING, arguments.quiet):
+            model, said = fit(table)
         summary = summarize(
             model,
             table.votes,

@@ -69,7 +69,7 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
         table = columns([*header, "|", *header], rows, style, align="<<>><<<<>><")
     else:
         table = columns(header, rows, style, align="<<>><")
-    note = "gr: group that echoes a common source; acc: balanced accuracy; uniq: share not said by others; *: panel"
+    note = "gr: group that echoes a common source; acc: balanced accuracy; uniq: part that is its own; *: panel"
     return [*(line.rstrip() for line in table), *_wrapped(note, style, "dim")]
 
 

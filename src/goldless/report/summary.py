@@ -19,7 +19,13 @@ from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
 from goldless.report.truth import summarize_truth
 from goldless.report.words import headline, unknowable, what_to_do, what_to_watch
-from goldless.report.worth import effective_votes, expected_balanced_accuracy, unexplained_share, uniqueness
+from goldless.report.worth import (
+    correlation_within_classes,
+    effective_votes,
+    expected_balanced_accuracy,
+    unexplained_share,
+    uniqueness,
+)
 from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.patterns import PatternTable
 
@@ -74,7 +80,11 @@ def summarize(
     labels = _labels_of_patterns(model, votes, table, panel)
     posterior = model.predict_proba(_pattern_votes(model, votes, table))[:, 1]
     groups = _groups(latent)
-    voters = _voters(latent, table, names, groups, panel)
+    estimate = table.pair_counts.covariance()
+    covariance, fitted = estimate.covariance, latent.population_covariance()
+    correlation = correlation_within_classes(latent, covariance, estimate.standard_error)
+    voters = _voters(latent, table, names, groups, panel, uniqueness(correlation))
+    worth = [effective_votes(correlation[np.ix_(panel[:k], panel[:k])]) for k in range(1, len(panel) + 1)]
     covered = (votes.codes >= 0).mean(axis=0)
     alone = 0.5 + (latent.balanced_accuracy - 0.5) * covered  # a coin where the voter does not vote
     best = int(np.argmax(alone))
@@ -83,8 +93,6 @@ def summarize(
         for name, codes in labels.items()
     ]
     expected.insert(1, _expectation("best single voter", float(alone[best]), names[best]))
-    estimate = table.pair_counts.covariance()
-    covariance, fitted = estimate.covariance, latent.population_covariance()
     score = getattr(model, "score_matrix_", None)
     score = np.asarray(score_matrix(covariance)) if score is None else score
     summary: dict[str, Any] = {
@@ -107,7 +115,7 @@ def summarize(
             "n_groups": len(groups),
             "n_sources": latent.n_groups,
             "n_echoing": sum(len(group["voters"]) for group in groups),
-            "effective_votes": _round(effective_votes(latent), 2),
+            "effective_votes": _round(effective_votes(correlation), 2),
             "expected": expected,
             "unexplained": _round(unexplained_share(covariance, fitted, estimate.standard_error)),
             "differs_from_majority": int(table.counts[labels["combined"] != labels["majority vote"]].sum()),
@@ -118,7 +126,7 @@ def summarize(
         "panel": {
             "voters": panel,
             "names": [names[voter] for voter in panel],
-            "effective_votes": _round(effective_votes(latent, np.array(panel)), 2),
+            "effective_votes": [_round(value, 2) for value in worth],
             "balanced_accuracy": next(row["balanced_accuracy"] for row in expected if row["method"] == "panel"),
         },
         "matrices": _matrices(score, covariance, fitted),
@@ -207,11 +215,15 @@ def _letters(position: int) -> str:
 
 
 def _voters(
-    latent: LatentModel, table: PatternTable, names: list[str], groups: list[dict], panel: list[int]
+    latent: LatentModel,
+    table: PatternTable,
+    names: list[str],
+    groups: list[dict],
+    panel: list[int],
+    unique: NDArray[np.float64],
 ) -> list[dict[str, Any]]:
     cast, positive = table.pair_counts.votes_cast, table.pair_counts.positive_votes
     group_of = {voter: group["name"] for group in groups for voter in group["voters"]}
-    unique = uniqueness(latent)
     informative = (positive > 0) & (positive < cast)
     return [
         {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+_AS_GOOD_AS_ALL = 0.95
+_FEW = 5  # voters, below which dependence cannot be seen
 _MUCH = 0.05
 _UNEXPLAINED = 0.02  # share of the covariance; below it what is left over is small
 _WORTH_IT = 0.005  # a gain in balanced accuracy that is worth a sentence
@@ -12,14 +14,13 @@ _WORTH_IT = 0.005  # a gain in balanced accuracy that is worth a sentence
 def headline(summary: dict[str, Any]) -> str:
     """Return the answer in one sentence."""
     n_voters, answer = summary["votes"]["n_voters"], summary["answer"]
-    if not summary["groups"]:
-        return f"The {n_voters} voters look independent of each other."
+    if n_voters < _FEW and not summary["groups"]:
+        return f"{n_voters} voters are too few to see who echoes whom."
     worth = answer["effective_votes"]
-    return (
-        f"{n_voters} voters are worth about {worth:.1f} independent {'one' if round(worth, 1) == 1 else 'ones'}."
-        if worth < 9.95
-        else f"{n_voters} voters are worth about {worth:.0f} independent ones."
-    )
+    if worth > _AS_GOOD_AS_ALL * n_voters:
+        return f"The {n_voters} voters look independent of each other."
+    shown = f"{worth:.1f}" if worth < 9.95 else f"{worth:.0f}"
+    return f"{n_voters} voters are worth about {shown} independent {'one' if shown == '1.0' else 'ones'}."
 
 
 def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
@@ -65,7 +66,7 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
     votes, groups, voters = summary["votes"], summary["groups"], summary["voters"]
     n_voters, n_items = votes["n_voters"], votes["n_items"]
     found = []
-    if n_voters < 5:
+    if n_voters < _FEW:
         found.append(f"With {n_voters} voters dependence cannot be seen: groups need at least five voters.")
     elif n_voters < 10:
         found.append(f"With {n_voters} voters groups are hints, not findings.")

@@ -1,4 +1,4 @@
-"""How much voters are worth together: estimates from the fitted latent model, without labels."""
+"""How much voters are worth together: estimates from the fitted model and the votes, without labels."""
 
 from __future__ import annotations
 
@@ -6,48 +6,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.maths.latent_model import LatentModel
-from goldless.maths.selection import separation
 
-_RIDGE = 1e-9
+_CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
+_SMALLEST_VARIANCE = 1e-9
 
 
-def effective_votes(model: LatentModel, voters: NDArray[np.integer] | None = None) -> float:
-    """Return how many independent voters of average quality would tell the classes apart as well as these do.
+def correlation_within_classes(
+    latent: LatentModel, covariance: NDArray[np.float64], standard_error: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how strongly every two voters agree beyond what the estimated truth makes them agree.
 
-    ``d' C^-1 d`` is the separation of the classes by the votes (:func:`goldless.maths.selection.separation`); voters
-    that are independent given the label add theirs. So the number is the separation of all, divided by the mean
-    separation of one: m for m independent voters, 1 for m copies. It is an estimate: as good as the fitted model,
-    and for items on which everybody votes.
+    The covariance of two votes is (1 - b^2) d_i d_j for their accuracies (d = sensitivity + specificity - 1), plus
+    their covariance within the classes. The first is taken from the model, the sum from the votes, so what the
+    model's groups do not explain is counted too. Scaled by the variances within the classes; correlations that are
+    negative or within two standard errors of zero, and pairs that share no items, count as zero.
+
+    Parameters
+    ----------
+    latent : LatentModel
+        The fitted model.
+    covariance, standard_error : ndarray of shape (n_voters, n_voters)
+        Of the votes, coded -1 and +1.
+    """
+    skill = latent.sensitivity + latent.specificity - 1
+    between = (1 - latent.imbalance**2) * np.outer(skill, skill)
+    within = covariance - between
+    variance = np.maximum(np.diag(within), _SMALLEST_VARIANCE)
+    scale = np.sqrt(np.outer(variance, variance))
+    clear = np.isfinite(standard_error) & (within > _CLEARLY * standard_error)
+    correlation = np.where(clear, np.clip(within / scale, 0.0, 1.0), 0.0)
+    correlation[latent.copy_of[:, None] == latent.copy_of[None, :]] = 1.0
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+def uniqueness(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of each voter that is its own: 1 if it is independent of the others, 1/k for one of k copies.
 
     Examples
     --------
-    >>> from goldless.maths.latent_model import independent_model
-    >>> round(effective_votes(independent_model(0.5, [0.7, 0.8, 0.9], [0.7, 0.8, 0.9])), 6)
-    3.0
+    >>> uniqueness(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    array([0.5, 0.5, 1. ])
     """
-    chosen = np.arange(model.n_voters) if voters is None else np.asarray(voters)
-    alone = np.array([separation(model, [int(voter)]) for voter in chosen])
-    if alone.sum() <= 0:
-        return 0.0
-    originals = chosen[np.unique(model.copy_of[chosen], return_index=True)[1]]
-    together = separation(model, [int(voter) for voter in originals])
-    return float(np.clip(together / alone.mean(), min(1.0, len(chosen)), len(chosen)))
+    return 1 / correlation.sum(axis=1)
 
 
-def uniqueness(model: LatentModel) -> NDArray[np.float64]:
-    """Return the share of each voter's variance, within a class, that the votes of the others do not explain.
+def effective_votes(correlation: NDArray[np.float64]) -> float:
+    """Return how many independent voters these are worth: the sum of what is their own.
 
-    ``1 / (C_ii (C^-1)_ii)`` with C the mean of C+ and C- in the model: 1 for a voter independent of all others
-    given the label, 0 for an exact copy.
+    For m voters of equal correlation rho this is m / (1 + (m - 1) rho); a copy of a voter adds nothing.
+
+    Examples
+    --------
+    >>> effective_votes(np.full((9, 9), 0.5) + 0.5 * np.eye(9))
+    1.8
     """
-    positive, negative = model.conditional_covariance()
-    within = (positive + negative) / 2
-    copies = np.bincount(model.copy_of, minlength=model.n_voters)[model.copy_of] > 1
-    originals = np.flatnonzero(model.copy_of == np.arange(model.n_voters))
-    block = within[np.ix_(originals, originals)] + _RIDGE * np.eye(len(originals))
-    share = np.ones(model.n_voters)
-    share[originals] = 1 / (np.diag(block) * np.diag(np.linalg.inv(block)))
-    return np.where(copies, 0.0, np.clip(share, 0.0, 1.0))
+    return float(uniqueness(correlation).sum())
 
 
 def expected_balanced_accuracy(
