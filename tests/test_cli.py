@@ -52,6 +52,7 @@ def test_inspect_fits_one_screen_for_twenty_voters(votes, capsys):
     assert "\x1b[" not in out  # no colours outside a terminal
     assert "worth about" in out
     assert "Against the truth (2,000 items" in out
+    assert f"goldless report {votes} --truth truth -o report.html" in " ".join(out.split())
     for voter in range(1, 21):
         assert f"voter {voter}" in out
 

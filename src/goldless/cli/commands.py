@@ -6,6 +6,7 @@ import argparse
 import csv
 import io
 import json
+import shlex
 import sys
 import warnings
 from pathlib import Path
@@ -31,7 +32,9 @@ def inspect(arguments: argparse.Namespace) -> None:
         write_json(summary)
     else:
         write_lines(
-            inspect_screen(summary, Style(), everyone=arguments.all, quiet=arguments.quiet, file=arguments.file)
+            inspect_screen(
+                summary, Style(), everyone=arguments.all, quiet=arguments.quiet, file=_same_file(arguments)
+            )
         )
 
 
@@ -210,6 +213,16 @@ def fit(table: VotesFile, structure: str | None = None) -> tuple[Any, list[str]]
         warnings.simplefilter("always")
         model = gl.LatentSML(**options).fit(table.votes)
     return model, [str(warning.message) for warning in caught]
+
+
+def _same_file(arguments: argparse.Namespace) -> str:
+    """Return how to name the same file, read in the same way, in another command."""
+    words = ["FILE" if arguments.file == "-" else arguments.file]
+    for name in ("item", "voter", "label", "id_column", "truth", "ignore", "missing", "positive", "structure"):
+        given = getattr(arguments, name)
+        for value in given if isinstance(given, list) else [given]:
+            words += [] if value is None else [f"--{name.replace('_', '-')}", value]
+    return shlex.join(words)
 
 
 def _summary(arguments: argparse.Namespace, table: VotesFile, model: Any, said: list[str]) -> dict[str, Any]:

@@ -38,10 +38,9 @@ def inspect_screen(
         return lines
     for sentence in summary["warnings"]:
         lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
-    shown = clean(file) if file != "-" else "FILE"
     more = "; --all lists every voter" if many else ""
     lines += _wrapped(
-        f"Estimates without labels{more}. Pictures: goldless report {shown} -o report.html", style, "dim"
+        f"Estimates without labels{more}. Pictures: goldless report {clean(file)} -o report.html", style, "dim"
     )
     return lines
 
