@@ -229,3 +229,28 @@ def test_a_model_with_subtypes_survives_saving(tmp_path):
     assert len(loaded.rootings_) == len(model.rootings_)
     majority = gl.MajorityVote().fit_predict(X)
     assert gl.balanced_error(y.astype(int), model.predict(X)) <= gl.balanced_error(y.astype(int), majority)
+
+
+def test_informative_abstention_reads_silence():
+    """Rules that fire on one class: with silence heard, items are labelled better; without gaps nothing changes."""
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(4000) < 0.5, 1, -1)
+    X = np.full((4000, 12), np.nan)
+    for rule in range(12):
+        side = 1 if rule % 4 else -1  # nine rules for one class: their silence speaks for the other
+        fires = rng.random(4000) < np.where(y == side, 0.4, 0.08)
+        X[fires, rule] = side
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.VotesWarning)
+        plain = gl.LatentSML().fit(X)
+        heard = gl.LatentSML(abstain="informative").fit(X)
+    assert heard.score(X, y) > plain.score(X, y) + 0.005
+    assert heard.sensitivity_.shape == (12,)
+
+
+def test_abstention_that_never_happens_changes_nothing():
+    X, _ = gl.simulate_votes(5000, [4] + [1] * 10, random_state=2)
+    heard, plain = (gl.LatentSML(abstain=how).fit(X) for how in ("informative", "ignore"))
+    np.testing.assert_array_equal(heard.predict(X), plain.predict(X))
+    with pytest.raises(ValueError, match="abstain must be"):
+        gl.LatentSML(abstain="maybe").fit(X)

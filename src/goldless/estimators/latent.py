@@ -10,7 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.base import FitVotes, LatentEstimator, warn_user
 from goldless.estimators.readings import NOTABLE_CHANGE, UNDECIDED_MARGIN, describe_reading, nearby_readings
-from goldless.estimators.tree_fit import averaged_ratio, fit_subtypes, unit_vote_counts
+from goldless.estimators.tree_fit import (
+    averaged_ratio,
+    fit_subtypes,
+    unit_vote_counts,
+    with_abstention,
+    with_silent_abstention,
+)
 from goldless.estimators.two_stage import ImbalanceRule, two_stage_estimate
 from goldless.maths.checks import as_groups, relabel
 from goldless.maths.covariance import CovarianceEstimate
@@ -21,6 +27,7 @@ from goldless.maths.rank_one import complete_rank_one, residual
 from goldless.maths.score import score_matrix
 from goldless.maths.search import Structure, independence_overdispersion, search_structure
 from goldless.maths.selection import select_voters
+from goldless.votes.patterns import PatternTable
 from goldless.votes.warnings import AmbiguousReadingWarning
 
 _FEWEST_VOTERS = 4
@@ -57,6 +64,10 @@ class LatentSML(LatentEstimator):
     balance_prior : "auto" or float, default="auto"
         How many pseudo-items hold the class balance near one half. "auto" is 100 times the over-dispersion, and at
         most the number of items (:func:`goldless.estimators.tree_fit.balance_prior_items`).
+    abstain : {"ignore", "informative"}, default="ignore"
+        What a missing vote means: nothing, or something. "informative" gives every voter a second, silent vote on
+        whether it votes at all. It helps where voters stay silent on purpose, as rules that fire on one class do; it
+        harms where silence says who was asked, which EM can take for the classes.
     decision : {"ml", "map"}, default="ml"
         "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class (best accuracy).
     max_iter, tol : int, float
@@ -140,6 +151,7 @@ class LatentSML(LatentEstimator):
         imbalance: str | float = "restricted",
         prior: tuple[float, float] = (1.0, 0.5),
         balance_prior: str | float = "auto",
+        abstain: str = "ignore",
         decision: str = "ml",
         max_iter: int = 500,
         tol: float = 1e-7,
@@ -155,6 +167,7 @@ class LatentSML(LatentEstimator):
         self.imbalance = imbalance
         self.prior = prior
         self.balance_prior = balance_prior
+        self.abstain = abstain
         self.decision = decision
         self.max_iter = max_iter
         self.tol = tol
@@ -166,6 +179,8 @@ class LatentSML(LatentEstimator):
         ImbalanceRule(self.imbalance)
         if self.latent_values not in ("soft", "hard"):
             raise ValueError(f"latent_values must be 'soft' or 'hard', got {self.latent_values!r}")
+        if self.abstain not in ("ignore", "informative"):
+            raise ValueError(f"abstain must be 'ignore' or 'informative', got {self.abstain!r}")
         if self.start not in (None, "votes", "two-stage"):
             raise ValueError(f"start must be 'votes' or 'two-stage', got {self.start!r}")
         if isinstance(self.structure, str) and self.structure not in ("search", "paper", "independent"):
@@ -194,12 +209,17 @@ class LatentSML(LatentEstimator):
         )
         prior = self._rate_prior(table.n_items, self.overdispersion_)
         model = self._fit_model(votes, estimate, groups, prior)
-        self.latent_model_ = votes.embed(model)
-        self.covariance_ = votes.all_counts.covariance().covariance
-        self._columns_ = votes.voters
+        self._compare_readings(votes, model, structure, prior)
+        heard = self.abstain == "informative" and self.em
+        self._abstainers_ = np.flatnonzero((table.codes < 0).any(axis=0)) if heard else np.array([], dtype=np.int64)
+        if len(self._abstainers_):
+            table = PatternTable.of(with_abstention(table.codes, self._abstainers_), table.counts)
+            model = self._improve(with_silent_abstention(model, self._abstainers_), table, prior)
+        self.latent_model_ = votes.embed(model.subset(np.arange(votes.table.n_voters)))
+        self._evidence_model_, self._columns_ = model, votes.voters
         wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
         self.subtype_models_ = fit_subtypes(table, model, self.log_likelihood_, prior) if wanted and self.em else ()
-        self._compare_readings(votes, model, structure, prior)
+        self.covariance_ = votes.all_counts.covariance().covariance
         return self
 
     def _structure_is(self, name: str) -> bool:
@@ -245,21 +265,19 @@ class LatentSML(LatentEstimator):
         self, votes: FitVotes, model: LatentModel, structure: Structure | None, prior: RatePrior
     ) -> None:
         """Fit the nearest other readings, say what they would change, and warn if the votes cannot decide."""
-        self.rootings_ = () if structure is None else nearby_readings(votes.table, model, structure, prior)
-        nearest = next((rooting for rooting in self.rootings_ if rooting.labels_changed > NOTABLE_CHANGE), None)
+        readings = () if structure is None else nearby_readings(votes.table, model, structure, prior)
+        nearest = next((reading for reading in readings if reading.labels_changed > NOTABLE_CHANGE), None)
         self.ambiguous_ = nearest is not None and nearest.margin < UNDECIDED_MARGIN
         self.verdict_ = describe_reading(votes, model.groups, nearest, self.ambiguous_, structure)
         if self.ambiguous_:
             warn_user(self.verdict_, AmbiguousReadingWarning)
-        self.rootings_ = tuple(
-            rooting._replace(groups=votes.spread_groups(rooting.groups)) for rooting in self.rootings_
-        )
+        self.rootings_ = tuple(reading._replace(groups=votes.spread_groups(reading.groups)) for reading in readings)
 
     def _likelihood_ratio(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        ratios = [self.latent_model_.log_likelihood_ratio(codes)]
-        if self.subtype_models_:
-            core = np.ascontiguousarray(merge_copies(codes, self.latent_model_.copy_of)[:, self._columns_])
-            ratios += [model.log_likelihood_ratio(core) for model in self.subtype_models_]
+        core = merge_copies(codes, self.latent_model_.copy_of)[:, self._columns_]
+        evidence = with_abstention(core, self._abstainers_)
+        ratios = [self._evidence_model_.log_likelihood_ratio(evidence)]
+        ratios += [model.log_likelihood_ratio(evidence) for model in self.subtype_models_]
         return averaged_ratio(ratios)
 
     def select(self, k: int) -> NDArray:
@@ -282,7 +300,7 @@ class LatentSML(LatentEstimator):
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.
 
         It predicts from the columns of these voters, in this order, and uses the accuracies learnt from all (without
-        item subtypes, which a few voters cannot tell apart).
+        item subtypes and abstention, which belong to all voters together).
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -299,7 +317,8 @@ class LatentSML(LatentEstimator):
         if names is not None:
             part.feature_names_in_ = names[columns]
         part.latent_model_ = self.latent_model_.subset(columns)
-        part.subtype_models_ = ()
+        part.subtype_models_, part._abstainers_ = (), np.array([], dtype=np.int64)
+        part._evidence_model_, part._columns_ = part.latent_model_, np.arange(len(columns))
         part.covariance_ = self.covariance_[np.ix_(columns, columns)]
         return part
 

@@ -14,7 +14,7 @@ from goldless.votes.patterns import PatternTable
 _BALANCE_PRIOR_ITEMS = 100.0
 _SUBTYPES_PER_CLASS = (2, 3)
 _SUBTYPE_ITERATIONS = 100
-_SUBTYPE_TOL = 1e-6
+_SUBTYPE_TOL = 1e-5
 
 
 def balance_prior_items(n_items: int, overdispersion: float) -> float:
@@ -121,3 +121,31 @@ def averaged_ratio(ratios: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         return ratios[0]
     mean = np.mean([np.tanh(ratio / 2) for ratio in ratios], axis=0)
     return 2 * np.arctanh(mean.clip(-1 + 1e-15, 1 - 1e-15))
+
+
+def with_abstention(codes: NDArray[np.int8], voters: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Add, for some voters, a vote on whether they vote at all.
+
+    Given the state of a voter's parent, Pr(vote, voted) = Pr(voted) Pr(vote | voted), so a second voter beside the
+    first says all there is to say.
+    """
+    return np.ascontiguousarray(np.hstack([codes, (codes[:, voters] >= 0).astype(np.int8)]))
+
+
+def with_silent_abstention(model: LatentModel, voters: NDArray[np.int64]) -> LatentModel:
+    """Return the model of votes and abstentions in which abstention says nothing yet, for EM to start from.
+
+    The abstention of a voter in a group hangs on the group's latent, that of a voter alone on Y.
+    """
+    groups = model.groups[voters]
+    alone = (np.bincount(model.groups) == 1)[groups]
+    fresh = model.n_groups + np.cumsum(alone) - 1
+    even, ones = np.full(len(voters), 0.5), np.ones(int(alone.sum()))
+    return LatentModel(
+        groups=np.concatenate([model.groups, np.where(alone, fresh, groups)]),
+        class_balance=model.class_balance,
+        group_sensitivity=np.concatenate([model.group_sensitivity, ones]),
+        group_specificity=np.concatenate([model.group_specificity, ones]),
+        sensitivity_given_group=np.concatenate([model.sensitivity_given_group, even]),
+        specificity_given_group=np.concatenate([model.specificity_given_group, even]),
+    )

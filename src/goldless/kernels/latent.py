@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 _TINY = 1e-300
+_NEGLIGIBLE = 1e-18  # a share of an item that no sum in double precision can see
 _SMALL = 1e-140  # the product of two numbers this small is still above zero
 
 
@@ -120,7 +121,7 @@ def expect(packed, counts, block_of_byte, tables, group_rates, state_weights, st
     evidence = np.empty((n_groups, 2))
     likelihood = np.empty((n_groups, 2))
     mixed = np.empty((n_groups, n_states))
-    positive = np.empty((n_groups, 2))
+    parent = np.empty((n_groups, 2))
     hub = np.empty(n_states)
     log_likelihood = 0.0
     for row in range(packed.shape[0]):
@@ -131,20 +132,23 @@ def expect(packed, counts, block_of_byte, tables, group_rates, state_weights, st
             hub[state] *= counts[row]
             state_counts[state] += hub[state]
         for k in range(n_groups):
-            positive[k, 0] = 0.0
-            positive[k, 1] = 0.0
-            for state in range(n_states):
+            parent[k, 0] = 0.0
+            parent[k, 1] = 0.0
+        for state in range(n_states):
+            if hub[state] < _NEGLIGIBLE * counts[row]:
+                continue  # most rows are sure of their state
+            for k in range(n_groups):
                 share = hub[state] / mixed[k, state]
                 for a in range(2):
                     joint = share * group_rates[k, a, state] * likelihood[k, a]
                     group_counts[k, a, state] += joint
-                    positive[k, a] += joint
+                    parent[k, a] += joint
         for byte in range(packed.shape[1]):
             block = block_of_byte[byte]
             value = packed[row, byte]
             if block < n_groups:
-                histogram[byte, value, 0] += positive[block, 0]
-                histogram[byte, value, 1] += positive[block, 1]
+                histogram[byte, value, 0] += parent[block, 0]
+                histogram[byte, value, 1] += parent[block, 1]
             else:
                 for state in range(n_states):
                     histogram[byte, value, state] += hub[state]
