@@ -156,8 +156,12 @@ def _width() -> int:
 
 
 def _wrapped(text: str, style: Style, *names: str) -> list[str]:
+    """Fold text to the width of the terminal; a path or an option is never cut, so that it can be pasted."""
     indent = "  " if text[:2] in ("• ", "* ", "! ") else ""
-    return [style(line, *names) for line in textwrap.wrap(text, max(_width() - 1, 40), subsequent_indent=indent)]
+    lines = textwrap.wrap(
+        text, max(_width() - 1, 40), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+    return [style(line, *names) for line in lines]
 
 
 def _percent(share: float | None) -> str:
