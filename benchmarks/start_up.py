@@ -12,7 +12,8 @@ from timing import print_table
 
 DEPENDENCIES = """
 import time; start = time.perf_counter()
-import numpy, scipy.linalg, scipy.optimize, scipy.sparse.csgraph, scipy.spatial.distance, sklearn.base, numba
+import numpy, scipy.cluster.hierarchy, scipy.linalg, scipy.optimize, scipy.sparse.csgraph, scipy.special
+import scipy.spatial.distance, sklearn.base, numba
 import sklearn.utils.validation
 """
 AFTER = {

@@ -16,8 +16,8 @@ from goldless.votes.patterns import PatternTable
 NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
 UNDECIDED_MARGIN = 3.0  # in prices of a voter: three voters placed otherwise would change the reading
 _READINGS_FITTED = 6
-_ITERATIONS = 200
-_TOL = 1e-6
+_ITERATIONS = 60
+_TOL = 1e-5
 
 
 def nearby_readings(

@@ -112,8 +112,8 @@ def search_structure(
         alone = np.arange(problem.m)
         readings = [Reading(alone, problem.fit(alone)[0])]
         return problem.structure(readings, overdispersion=1.0, price=group_prices(problem.m, log_n))
-    candidates = [np.arange(problem.m), *problem.linkage_starts(), *(relabel(start) for start in starts)]
-    rich = problem.best_readings(group_prices(problem.m, log_n), candidates)
+    candidates = [np.arange(problem.m), *(relabel(start) for start in starts)]
+    rich = problem.best_readings(group_prices(problem.m, log_n), [*candidates, *problem.linkage_starts()])
     residual = problem.fit(rich[0].groups)[0]
     overdispersion = max(1.0, residual / problem.degrees_of_freedom(rich[0].groups))
     price = overdispersion * group_prices(problem.m, log_n, _MULTIPLICITY)
