@@ -1,60 +1,310 @@
-"""The command line."""
+"""The command line: figures, files written whole, one clear line for an error."""
 
 import io
 import json
+import os
+import re
+import resource
+import shlex
+import subprocess
+import sys
+import time
 
+import numpy as np
 import pytest
 
-from goldless.cli import main, render_demo, run_demo
+import goldless as gl
+from goldless.cli import main, output
+from goldless.cli.demo import train_voters
+from goldless.cli.parser import build_parser
+from goldless.cli.screens import clean
 from goldless.terminal import Style
 
 
-def test_demo_prints_tables(capsys):
-    assert main(["demo", "--items", "2000"]) == 0
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory):
+    """A file of simulated votes with their truth."""
+    path = tmp_path_factory.mktemp("votes") / "votes.csv"
+    assert main(["simulate", "--items", "2000", "-q", "-o", str(path)]) == 0
+    return path
+
+
+def run(*arguments, **options):
+    """Run in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "goldless.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+# -- inspect ------------------------------------------------------------------------------------------------
+
+
+def test_inspect_fits_one_screen_for_twenty_voters(votes, monkeypatch, capsys):
+    monkeypatch.chdir(votes.parent)
+    assert main(["inspect", "votes.csv", "--truth", "truth"]) == 0
     out = capsys.readouterr().out
-    assert "echo each other" in out
-    assert "Oracle-L" in out
+    lines = out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
     assert "\x1b[" not in out  # no colours outside a terminal
-    assert max(map(len, out.splitlines())) <= 100
+    assert "worth about" in out
+    assert "Against the truth (2,000 items" in out
+    assert "goldless report votes.csv --truth truth -o report.html" in " ".join(out.split())
+    for voter in range(1, 21):
+        assert f"voter {voter}" in out
 
 
-def test_demo_as_json_has_the_same_figures(capsys):
-    assert main(["demo", "--items", "2000", "--seed", "3", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == run_demo(2000, 5, 3)
+def test_inspect_stays_readable_for_two_hundred_voters(tmp_path, capsys):
+    X, _ = gl.simulate_votes(1000, [20, 10, 5] + [1] * 165, random_state=0)
+    np.savez(tmp_path / "many.npz", votes=X)
+    path = str(tmp_path / "many.npz")
+    assert main(["inspect", path, "--structure", "independent"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 60
+    assert max(map(len, lines)) <= 100
+    assert main(["inspect", path, "--structure", "independent", "--all"]) == 0
+    assert "voter 200" in capsys.readouterr().out
 
 
-def test_demo_finds_the_group_and_stays_near_the_oracle():
-    result = run_demo(10_000, 5, 0)
-    assert len({voter["group"] for voter in result["voters"][:5]}) == 1
-    errors = list(result["balanced_error"].values())
-    assert errors[2] < errors[0]
-    assert errors[2] < errors[1]
-    assert errors[2] - errors[3] < 0.01
+def test_inspect_as_json_is_the_summary(votes, capsys):
+    assert main(["inspect", str(votes), "--ignore", "truth", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["schema_version"] == 1
+    assert summary["votes"]["n_voters"] == 20
+    assert summary["truth"] is None
 
 
-def test_demo_in_colour():
-    lines = render_demo(run_demo(1000, 4, 1), Style(io.StringIO(), colour=True))
-    assert any("\x1b[1m" in line for line in lines)
+def test_a_truth_that_was_not_named_is_pointed_out(votes, capsys):
+    assert main(["inspect", str(votes)]) == 0
+    assert "pass --truth truth" in " ".join(capsys.readouterr().out.split())
 
 
-def test_plain_text_where_unicode_is_not_to_be_had():
+def test_standard_input(votes, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(votes.read_bytes())))
+    assert main(["inspect", "-", "--truth", "truth", "-q"]) == 0
+    assert "voter 7" in capsys.readouterr().out
+
+
+# -- combine and select -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+def test_combine_writes_what_the_estimator_says(votes, suffix, tmp_path, capsys):
+    out = tmp_path / f"labels.{suffix}"
+    assert main(["combine", str(votes), "--truth", "truth", "-o", str(out)]) == 0
+    assert "Balanced accuracy against the truth" in capsys.readouterr().out
+    if suffix == "jsonl":
+        labels = [json.loads(line)["label"] for line in out.read_text().splitlines()]
+    else:
+        labels = [line.split("," if suffix == "csv" else "\t")[1] for line in out.read_text().splitlines()[1:]]
+    X = gl.simulate_votes(2000, random_state=0)[0]
+    expected = gl.LatentSML().fit_predict(X)
+    assert labels == ["yes" if label == 1 else "no" for label in expected]
+
+
+def test_combine_to_the_screen_is_pure(votes, capsys):
+    assert main(["combine", str(votes), "--ignore", "truth"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("item,label,probability of yes\n1,")
+    assert len(captured.out.splitlines()) == 2001
+    assert "Labelled 2,000 items" in captured.err
+    assert main(["combine", str(votes), "--ignore", "truth", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert len(document["items"]) == document["n_items"] == 2000
+
+
+def test_select(votes, capsys):
+    assert main(["select", str(votes), "--truth", "truth", "-k", "3"]) == 0
+    assert "Expected balanced accuracy: this panel" in " ".join(capsys.readouterr().out.split())
+    assert main(["select", str(votes), "--ignore", "truth", "-k", "3", "--json"]) == 0
+    panel = [step["voter"] for step in json.loads(capsys.readouterr().out)["panel"]]
+    assert main(["select", str(votes), "--ignore", "truth", "-k", "3", "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines() == panel
+    assert main(["select", str(votes), "-k", "99"]) == 1
+
+
+def test_long_and_wide_give_the_same_labels(tmp_path, capsys):
+    labels = []
+    for options in ([], ["--long"]):
+        path = tmp_path / f"votes{len(options)}.csv"
+        simulate = ["simulate", "--items", "1000", "--missing-rate", "0.3", "-q", "-o", str(path)]
+        assert main([*simulate, *options]) == 0
+        assert main(["combine", str(path), "--truth", "truth", "-q", "--structure", "independent"]) == 0
+        labels.append(capsys.readouterr().out)
+    assert sorted(labels[0].splitlines()) == sorted(labels[1].splitlines())
+
+
+# -- demo ---------------------------------------------------------------------------------------------------
+
+
+def test_demo(tmp_path, capsys):
+    page = tmp_path / "demo.html"
+    assert main(["demo", "-o", str(page)]) == 0
+    out = capsys.readouterr().out
+    assert "now look at the hidden truth" in out
+    assert "goldless report votes.csv -o report.html" in out
+    assert page.read_text().startswith("<!doctype html>") or "<!doctype html>" in page.read_text()[:200]
+
+
+def test_demo_without_the_report_extra(monkeypatch, capsys):
+    monkeypatch.setattr("goldless.report.html.find_spec", lambda _: None)
+    assert main(["demo"]) == 0
+    assert "pip install 'goldless[report]'" in capsys.readouterr().out
+    assert main(["demo", "-o", "page.html"]) == 1
+    assert "pip install 'goldless[report]'" in capsys.readouterr().err
+
+
+def test_demo_voters_are_trained_on_other_items_and_reproducible():
+    one, other = train_voters(3), train_voters(3)
+    np.testing.assert_array_equal(one.votes.codes, other.votes.codes)
+    assert one.votes.codes.shape == (1397, 16)
+
+
+# -- errors -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["inspect", "combine", "select", "report"])
+def test_a_bad_file_is_one_line_and_exit_code_one(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, data in {"empty.csv": b"", "junk.csv": bytes(range(256)), "ragged.csv": b"a,b,c\n1,0,1\n1,0\n"}.items():
+        (tmp_path / name).write_bytes(data)
+        assert main([command, name]) == 1
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert re.fullmatch(r"goldless: [^\n]+\n", captured.err)
+    assert main([command, "nothing.csv"]) == 1
+    assert capsys.readouterr().err == "goldless: cannot read nothing.csv: no such file or directory\n"
+    assert sorted(os.listdir(tmp_path)) == ["empty.csv", "junk.csv", "ragged.csv"]  # nothing half-written
+
+
+def test_too_few_voters_is_one_line(tmp_path, capsys):
+    (tmp_path / "two.csv").write_text("a,b\nyes,no\nno,no\n")
+    assert main(["inspect", str(tmp_path / "two.csv")]) == 1
+    assert "needs 3 voters, got 2" in capsys.readouterr().err
+
+
+def test_wrong_usage_has_exit_code_two(capsys):
+    for arguments in (["simulate", "--items", "0"], ["fly"], ["select", "f", "-k", "x"], ["inspect"]):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 2
+    assert "usage: goldless" in capsys.readouterr().err
+
+
+def test_an_existing_output_is_kept_unless_forced(votes, tmp_path, capsys):
+    out = tmp_path / "labels.csv"
+    out.write_text("precious")
+    for command in ("combine", "report"):
+        assert main([command, str(votes), "-o", str(out)]) == 1
+        assert "pass --force to overwrite" in capsys.readouterr().err
+        assert out.read_text() == "precious"
+    assert main(["combine", str(votes), "-o", str(out), "--force"]) == 0
+    assert out.read_text().startswith("item,label")
+    assert main(["combine", str(votes), "-o", str(tmp_path / "no" / "labels.csv")]) == 1
+    assert main(["combine", str(votes), "-o", str(tmp_path)]) == 1
+
+
+def test_a_full_disk_is_one_line(votes, capsys):
+    for command in ("combine", "report"):
+        assert main([command, str(votes), "-o", "/dev/full"]) == 1
+        assert capsys.readouterr().err == "goldless: cannot write /dev/full: no space left on device\n"
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "goldless.cli", "combine", votes, "-q"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert result.stderr.decode().splitlines() == [
+        "goldless: cannot write or read the output: no space left on device"
+    ]
+
+
+def test_an_output_that_does_not_fit_leaves_nothing(votes, tmp_path):
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    out = tmp_path / "labels.csv"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    result = run("combine", votes, "-o", out, preexec_fn=small_files, env=environment)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == f"goldless: cannot write {out}: file too large"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
+    target = tmp_path / "labels.csv"
+    target.write_text("old")
+
+    def fail(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(output.os, "fsync", fail)
+    with pytest.raises(ValueError, match="no space left on device"):
+        output.write_output(str(target), b"new")
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["labels.csv"]
+
+
+def test_a_reader_that_goes_away(votes):
+    command = f"{shlex.quote(sys.executable)} -m goldless.cli combine {shlex.quote(str(votes))} -q | head -n 1"
+    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert result.stdout == "item,label,probability of yes\n"
+    assert result.stderr == ""
+    assert result.returncode == 0
+
+
+# -- the terminal -------------------------------------------------------------------------------------------
+
+
+def test_names_cannot_drive_the_terminal(tmp_path, capsys):
+    X, _ = gl.simulate_votes(500, [1] * 5, random_state=0)
+    names = ["\x1b[31mred", "<script>alert(1)</script>", "=cmd|' /C calc'!A1", "a\u202eb", "line\x07"]
+    np.savez(tmp_path / "v.npz", votes=X, voters=names)
+    assert main(["inspect", str(tmp_path / "v.npz")]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "<script>alert(1)</script>" in out
+    assert clean("a\x1bb\nc") == "a?b?c"
+
+
+def test_colours_where_they_are_wanted():
+    assert "\x1b[1m" in Style(io.StringIO(), colour=True)("x", "bold")
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     style = Style(stream)
     "\n".join([style.bar(0.5, 10), style.rule(5)]).encode("ascii")
 
 
-def test_an_error_is_one_line_and_exit_code_one(capsys):
-    assert main(["demo", "--group", "21"]) == 1
-    captured = capsys.readouterr()
-    assert captured.err == "goldless: the group has 21 voters, but there are only 20\n"
-    assert captured.out == ""
+def test_progress_tells_the_time_left(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
+    with output.Progress("Reading") as progress:
+        progress.update(0.25)
+        while "[" not in terminal.getvalue().replace("\x1b[", ""):
+            time.sleep(0.01)
+    assert "Reading [######" in terminal.getvalue()
+    assert "s left" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+    assert progress.line(3.0).endswith(" 25 %, 9 s left")
+    quiet = Terminal()
+    monkeypatch.setattr(sys, "stderr", quiet)
+    with output.Progress("Reading", quiet=True):
+        pass
+    assert quiet.getvalue() == ""
 
 
-def test_wrong_usage_has_exit_code_two(capsys):
-    for arguments in (["demo", "--items", "0"], ["fly"]):
-        with pytest.raises(SystemExit) as stop:
-            main(arguments)
-        assert stop.value.code == 2
+# -- help ---------------------------------------------------------------------------------------------------
 
 
 def test_version_and_help(capsys):
@@ -63,4 +313,51 @@ def test_version_and_help(capsys):
     assert stop.value.code == 0
     assert capsys.readouterr().out.startswith("goldless 0.")
     assert main([]) == 0
-    assert "demo" in capsys.readouterr().out
+    assert "inspect" in capsys.readouterr().out
+
+
+def helps():
+    parser = build_parser()
+    yield parser.format_help()
+    for action in parser._actions:
+        for command in (getattr(action, "choices", None) or {}).values():
+            if hasattr(command, "format_help"):
+                yield command.format_help()
+
+
+def test_examples_of_the_help_work_when_pasted(tmp_path, monkeypatch, capsys):
+    """Each block of examples, in a new folder; lines that need a shell in a shell."""
+    blocks = [text.partition("examples:\n")[2] for text in helps()]
+    assert len(blocks) == 8
+    in_shell = []
+    for number, block in enumerate(blocks):
+        (tmp_path / str(number)).mkdir()
+        monkeypatch.chdir(tmp_path / str(number))
+        for text in block.splitlines():
+            line = re.split("   +", text.strip())[0]
+            if "|" in line or "$(" in line:
+                in_shell.append(f"cd {tmp_path / str(number)}; {line}")
+            elif line:
+                assert line.startswith("goldless ")
+                if number:  # as it stands once, then smaller, to save time
+                    line = line.replace("simulate -o", "simulate --items 500 -o")
+                assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+    assert len(in_shell) == 4
+    function = f'goldless() {{ {shlex.quote(sys.executable)} -m goldless.cli "$@"; }}'
+    script = "\n".join(["set -eo pipefail", function, *in_shell])
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "0" / "report.html").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell, capsys):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "inspect" in script
+    assert "id-column" in script
+    if shell == "bash":
+        ask = script + '\nCOMP_WORDS=(goldless ins); COMP_CWORD=1; _goldless; echo "${COMPREPLY[@]}"'
+        ask += '\nCOMP_WORDS=(goldless report --tr); COMP_CWORD=2; _goldless; echo "${COMPREPLY[@]}"'
+        result = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=False)
+        assert result.stdout.split() == ["inspect", "--truth"]

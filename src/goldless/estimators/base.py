@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.estimators.tree_fit import balance_prior_items
 from goldless.maths.checks import relabel
@@ -283,6 +284,15 @@ class LatentEstimator(VoteEstimator):
                 f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
                 ConvergenceWarning,
             )
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks; what scikit-learn shows if not fitted."""
+        return small_html(self) if hasattr(self, "latent_model_") else super()._repr_html_()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        if not hasattr(self, "latent_model_"):
+            return super()._repr_mimebundle_(**options)
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     @property
     def sensitivity_(self) -> NDArray[np.float64]:

@@ -64,7 +64,7 @@ def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = Non
     ----------
     X : array-like or frame of shape (n_items, n_voters)
         Two distinct labels of any type; NaN, None and NA are missing votes. Frames of pandas, polars and
-        pyarrow are read column by column (through narwhals).
+        pyarrow are read column by column (through narwhals). Votes that are encoded already pass through.
     classes : array-like of shape (2,), optional
         Labels known from an earlier fit, (negative, positive); any other label is an error.
     missing : label, optional
@@ -86,6 +86,8 @@ def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = Non
     array([[ 1,  0, -1],
            [ 0,  0,  1]], dtype=int8)
     """
+    if isinstance(X, Votes):
+        return _reencode(X, classes, positive)
     if issparse(X):
         raise TypeError(
             "Sparse data was passed: votes must be dense, because a zero that is not stored could be a vote or a "
@@ -114,6 +116,58 @@ def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = Non
             f"{_listed(chosen)}."
         )
     return Votes(codes, chosen, source.voters, source.items)
+
+
+def encode_positions(
+    positions: NDArray[np.int8],
+    labels: Sequence,
+    *,
+    used: Sequence,
+    voters: NDArray | None = None,
+    items: NDArray | None = None,
+    positive: Any = None,
+) -> Votes:
+    """Encode votes given as positions in a list of labels, -1 where there is none.
+
+    ``used`` are the labels that occur; the votes themselves are turned back into labels only to say where one is.
+    """
+    lookup = np.empty(len(labels) + 1, dtype=object)
+    lookup[:-1] = labels
+
+    def blocks() -> Iterator[tuple[Any, NDArray]]:
+        yield ..., lookup[positions]
+
+    source = _Source(
+        positions.shape, blocks, lambda row, column: lookup[positions[row, column]], voters, items, tuple(used)
+    )
+    classes = _choose_classes(source, None, positive)
+    code_of = np.full(len(labels) + 1, MISSING, dtype=np.int8)
+    for number, label in enumerate(labels):
+        for code, chosen in enumerate(classes):
+            if label == chosen:
+                code_of[number] = code
+    return Votes(code_of[positions], classes, voters, items)
+
+
+def _reencode(votes: Votes, classes: ArrayLike | None, positive: Any) -> Votes:
+    """Return encoded votes in classes known from a fit, or with another class called positive."""
+    known = list(votes.classes)
+    wanted = list(np.asarray(classes)) if classes is not None else list(votes.classes)
+    if classes is None and positive is not None:
+        if positive not in known:
+            raise ValueError(f"positive={positive!r} is not one of the labels {_listed(known)}.")
+        wanted.sort(key=lambda label: label == positive)
+    if known == wanted:
+        return votes
+    strange = [code for code in (0, 1) if known[code] not in wanted and (votes.codes == code).any()]
+    if strange:
+        row, column = np.argwhere(votes.codes == strange[0])[0]
+        raise ValueError(
+            f"Unknown label {_plain(known[strange[0]])!r} in row {row}, {votes.voter_name(column)}: the classes are "
+            f"{_listed(wanted)}."
+        )
+    code_of = np.array([*(wanted.index(label) if label in wanted else MISSING for label in known), MISSING], np.int8)
+    return Votes(code_of[votes.codes], np.asarray(wanted), votes.voters, votes.items)
 
 
 def encode_truth(y: ArrayLike, votes: Votes) -> NDArray[np.int8]:
@@ -164,7 +218,11 @@ def _choose_classes(source: _Source, missing: Any, positive: Any) -> NDArray:
 
 def _sorted_labels(source: _Source, missing: Any) -> list:
     """Return the distinct labels, sorted; refuse infinities and a mixture of kinds."""
-    found = {label for _, values in source.blocks() for label in _distinct(values)}
+    found = (
+        {label for _, values in source.blocks() for label in _distinct(values)}
+        if source.used is None
+        else source.used
+    )
     labels = [label for label in found if not _means_missing(label, missing)]
     for label in labels:
         if isinstance(label, float | np.floating) and np.isinf(label):
@@ -303,6 +361,8 @@ class _Source:
         Returns the label in a row and a column.
     voters, items : ndarray or None
         Names of the columns, if they are all strings, and of the rows.
+    used : tuple or None
+        The labels that occur, if that is known.
     """
 
     shape: tuple[int, int]
@@ -310,6 +370,7 @@ class _Source:
     label: Callable[[int, int], Any]
     voters: NDArray | None = None
     items: NDArray | None = None
+    used: tuple | None = None
 
     def place(self, row: int, column: int) -> str:
         """Return how to call a place in a message."""

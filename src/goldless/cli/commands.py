@@ -1,0 +1,283 @@
+"""What each command does: read, fit, and hand the figures to text, JSON or a page."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import shlex
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import goldless as gl
+from goldless.cli.output import Progress, check_output, write_output
+from goldless.cli.screens import inspect_screen, select_screen
+from goldless.report import render_html, summarize
+from goldless.report.html import check_report_extra
+from goldless.terminal import Style
+from goldless.votes.files import VotesFile, read_votes
+
+FITTING = "Fitting (the first run also compiles, once)"
+
+
+def inspect(arguments: argparse.Namespace) -> None:
+    """Print a screen of what the votes say."""
+    summary = _summary(arguments, *_read_and_fit(arguments))
+    if arguments.json:
+        write_json(summary)
+    else:
+        write_lines(
+            inspect_screen(
+                summary, Style(), everyone=arguments.all, quiet=arguments.quiet, file=_same_file(arguments)
+            )
+        )
+
+
+def report(arguments: argparse.Namespace) -> None:
+    """Write the page."""
+    if not arguments.json:
+        check_report_extra()
+        check_output(arguments.output, arguments.force)
+    table, model, said = _read_and_fit(arguments)
+    with Progress("Drawing", arguments.quiet):
+        summary = _summary(arguments, table, model, said)
+        if arguments.json:
+            write_json(summary)
+            return
+        page = render_html(summary).encode()
+    write_output(arguments.output, page)
+    if not arguments.quiet and arguments.output != "-":
+        _tell(table, said)
+        write_lines(
+            [
+                summary["answer"]["headline"],
+                f"Wrote {arguments.output} ({len(page) / 1e6:.2g} MB): open it in a browser.",
+            ]
+        )
+
+
+def combine(arguments: argparse.Namespace) -> None:
+    """Write a label and its probability for every item."""
+    check_output(arguments.output, arguments.force)
+    table, model, said = _read_and_fit(arguments)
+    votes = table.votes
+    labels = model.predict(votes)
+    probability = model.predict_proba(votes)[:, 1]
+    items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
+    names = [_text(label) for label in votes.classes.tolist()]
+    codes = labels == votes.classes[1]
+    header = ["item", "label", f"probability of {names[1]}"]
+    facts: dict[str, Any] = {
+        "n_items": votes.n_items,
+        "classes": names,
+        "labelled": {names[0]: int((~codes).sum()), names[1]: int(codes.sum())},
+        "how": table.how,
+        "warnings": [*table.notes, *said],
+        "output": arguments.output,
+    }
+    if table.truth is not None:
+        facts["balanced_accuracy"] = _balanced(table.truth, codes)
+    rows = zip(items, (names[int(code)] for code in codes), probability.round(4).tolist(), strict=True)
+    to_screen = arguments.output in (None, "-")
+    if to_screen and arguments.json:
+        write_json({**facts, "items": [{"item": _text(i), "label": label, "probability": p} for i, label, p in rows]})
+        return
+    write_output(arguments.output, _table(header, rows, arguments.output or "-"))
+    if arguments.json:
+        write_json(facts)
+    elif not arguments.quiet:
+        _tell(table, said)
+        counted = " and ".join(f"{count:,} {name}" for name, count in facts["labelled"].items())
+        scored = (
+            f" Balanced accuracy against the truth: {100 * facts['balanced_accuracy']:.1f} %."
+            if "balanced_accuracy" in facts
+            else ""
+        )
+        line = f"Labelled {votes.n_items:,} items: {counted}.{scored}"
+        if to_screen:
+            sys.stderr.write(line + "\n")
+        else:
+            write_lines([line, f"Wrote {arguments.output}."])
+
+
+def select(arguments: argparse.Namespace) -> None:
+    """Name a panel."""
+    table, model, said = _read_and_fit(arguments)
+    if arguments.k > table.votes.n_voters:
+        raise ValueError(f"-k {arguments.k} is more than the {table.votes.n_voters} voters there are")
+    arguments.title = None
+    summary = _summary(arguments, table, model, said)
+    panel = summary["panel"]["voters"]
+    steps = [
+        {
+            "voter": summary["voters"][voter]["name"],
+            "group": summary["voters"][voter]["group"],
+            "balanced_accuracy": summary["voters"][voter]["balanced_accuracy"],
+            "effective_votes": summary["panel"]["effective_votes"][number],
+        }
+        for number, voter in enumerate(panel)
+    ]
+    result = {
+        "panel": steps,
+        "panel_balanced_accuracy": summary["panel"]["balanced_accuracy"],
+        "expected": summary["answer"]["expected"],
+        "effective_votes_of_all": summary["answer"]["effective_votes"],
+        "how": table.how,
+        "warnings": summary["warnings"],
+    }
+    if arguments.json:
+        write_json(result)
+    elif arguments.quiet:
+        write_lines([step["voter"] for step in steps])
+    else:
+        write_lines(select_screen(result, summary, Style()))
+
+
+def simulate(arguments: argparse.Namespace) -> None:
+    """Write simulated votes and their truth."""
+    check_output(arguments.output, arguments.force)
+    X, y = gl.simulate_votes(
+        arguments.items,
+        arguments.groups,
+        arguments.imbalance,
+        missing_rate=arguments.missing_rate,
+        random_state=arguments.seed,
+    )
+    label = {-1.0: "no", 1.0: "yes"}
+    voters = [f"voter {i + 1}" for i in range(X.shape[1])]
+    votes = [[label.get(vote, "") for vote in row] for row in X.astype(float).tolist()]
+    truth = [label[float(value)] for value in y]
+    if arguments.long:
+        header = ["item", "voter", "label", "truth"]
+        rows: Any = (
+            [item, voter, vote, truth[item - 1]]
+            for item, row in enumerate(votes, 1)
+            for voter, vote in zip(voters, row, strict=True)
+            if vote
+        )
+    else:
+        header = ["item", *voters, "truth"]
+        rows = ([item, *row, truth[item - 1]] for item, row in enumerate(votes, 1))
+    write_output(arguments.output, _table(header, rows, arguments.output or "-"))
+    if arguments.output in (None, "-"):
+        return
+    if arguments.json:
+        write_json(
+            {"output": arguments.output, "n_items": arguments.items, "groups": arguments.groups, "truth": "truth"}
+        )
+    elif not arguments.quiet:
+        write_lines(
+            [
+                f"Wrote {arguments.output}: {arguments.items:,} items x {len(voters)} voters, and their truth.",
+                f"Next: goldless inspect {arguments.output} --truth truth",
+            ]
+        )
+
+
+# -- shared -------------------------------------------------------------------------------------------------
+
+
+def _read_and_fit(arguments: argparse.Namespace) -> tuple[VotesFile, Any, list[str]]:
+    """Read the file and fit a model; return them with what was said on the way."""
+    source: Any = sys.stdin.buffer if arguments.file == "-" else arguments.file
+    with Progress("Reading", arguments.quiet) as progress:
+        table = read_votes(
+            source,
+            item=arguments.item,
+            voter=arguments.voter,
+            label=arguments.label,
+            id_column=arguments.id_column,
+            truth=arguments.truth,
+            ignore=arguments.ignore,
+            missing=arguments.missing,
+            positive=arguments.positive,
+            delimiter=arguments.delimiter,
+            header=False if arguments.no_header else None,
+            encoding=arguments.encoding,
+            progress=progress.update,
+        )
+    with Progress(FITTING, arguments.quiet):
+        model, said = fit(table, arguments.structure)
+    return table, model, said
+
+
+def fit(table: VotesFile, structure: str | None = None) -> tuple[Any, list[str]]:
+    """Fit the default model; return it and its warnings as sentences."""
+    options: dict[str, Any] = {} if structure is None else {"structure": structure}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = gl.LatentSML(**options).fit(table.votes)
+    return model, [str(warning.message) for warning in caught]
+
+
+def _same_file(arguments: argparse.Namespace) -> str:
+    """Return how to name the same file, read in the same way, in another command."""
+    words = ["FILE" if arguments.file == "-" else arguments.file]
+    for name in ("item", "voter", "label", "id_column", "truth", "ignore", "missing", "positive", "structure"):
+        given = getattr(arguments, name)
+        for value in given if isinstance(given, list) else [given]:
+            words += [] if value is None else [f"--{name.replace('_', '-')}", value]
+    return shlex.join(words)
+
+
+def _summary(arguments: argparse.Namespace, table: VotesFile, model: Any, said: list[str]) -> dict[str, Any]:
+    return summarize(
+        model,
+        table.votes,
+        truth=table.truth,
+        panel_size=getattr(arguments, "k", 5),
+        title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
+        source=table.how,
+        warnings=[*table.notes, *said],
+    )
+
+
+def _tell(table: VotesFile, said: list[str]) -> None:
+    """Say how the file was read and what was odd, on standard error."""
+    style = Style(sys.stderr)
+    sys.stderr.write(style(table.how, "dim") + "\n")
+    for sentence in [*table.notes, *said]:
+        sys.stderr.write(style("! ", "yellow") + sentence + "\n")
+
+
+def _balanced(truth: np.ndarray, codes: np.ndarray) -> float:
+    known = truth >= 0
+    return round(gl.balanced_accuracy(truth[known], codes[known].astype(int)), 4)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _table(header: list[str], rows: Any, path: str) -> bytes:
+    """Return rows as CSV, TSV or JSON lines, by the end of the path."""
+    stream = io.StringIO()
+    if path.lower().endswith((".jsonl", ".ndjson")):
+        for row in rows:
+            stream.write(json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) + "\n")
+    else:
+        writer = csv.writer(stream, delimiter="\t" if path.lower().endswith(".tsv") else ",", lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+    return stream.getvalue().encode()
+
+
+def write_json(document: Any) -> None:
+    """Print one JSON document."""
+    write_text(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_lines(lines: list[str]) -> None:
+    """Print lines."""
+    write_text("\n".join(lines) + "\n")
+
+
+def write_text(text: str) -> None:
+    """Print text, with question marks for what the terminal cannot show."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))

@@ -1,0 +1,124 @@
+"""Files written whole or not at all, and progress on the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_PATIENCE = 2.0  # seconds before a bar is shown
+
+
+def check_output(path: str | None, force: bool) -> None:
+    """Refuse, before any work is done, an output that cannot or should not be written."""
+    if path is None or path == "-":
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise ValueError(f"{path} is a directory; name a file to write")
+    if target.is_file() and not force:
+        raise ValueError(f"{path} exists; pass --force to overwrite it")
+    if not target.parent.is_dir():
+        raise ValueError(f"cannot write {path}: there is no folder {target.parent}")
+
+
+def write_output(path: str | None, data: bytes) -> None:
+    """Write a file whole or not at all; None and "-" are standard output."""
+    if path is None or path == "-":
+        binary = getattr(sys.stdout, "buffer", None)
+        if binary is None:
+            sys.stdout.write(data.decode())
+        else:
+            sys.stdout.flush()
+            binary.write(data)
+            binary.flush()
+        return
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():  # a device or a pipe: nothing to keep whole
+            with target.open("wb", buffering=0) as stream:
+                stream.write(data)
+            return
+        _replace(target, data)
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Write beside the target, then move into place."""
+    target = target.resolve()
+    descriptor, draft = tempfile.mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(draft, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
+        os.replace(draft, target)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+class Progress:
+    """A bar on standard error, shown after two seconds, and only on a terminal.
+
+    ``update(share)`` says how much is done, and the time left follows; without it only the time gone is shown.
+    """
+
+    def __init__(self, what: str, quiet: bool = False):
+        self._what, self._share, self._start = what, 0.0, time.monotonic()
+        self._shown = False
+        self._active = not quiet and sys.stderr.isatty()
+        self._done = threading.Event()
+
+    def update(self, share: float) -> None:
+        """Say which share is done."""
+        self._share = share
+
+    def line(self, gone: float) -> str:
+        """Return the bar after so many seconds."""
+        if not self._share > 0:
+            return f"{self._what} … {gone:.0f} s"
+        left = gone * (1 - self._share) / self._share
+        full = round(24 * min(self._share, 1.0))
+        return f"{self._what} [{'#' * full}{'.' * (24 - full)}] {100 * self._share:3.0f} %, {left:.0f} s left"
+
+    def __enter__(self) -> Progress:
+        if self._active:
+            self._thread = threading.Thread(target=self._draw, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._active:
+            self._done.set()
+            self._thread.join()
+            if self._shown:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+
+    def _draw(self) -> None:
+        wait = _PATIENCE
+        while not self._done.wait(wait):
+            wait = 0.25
+            self._shown = True
+            sys.stderr.write("\r\x1b[K" + self.line(time.monotonic() - self._start)[:78])
+            sys.stderr.flush()
+
+
+@contextmanager
+def timed() -> Iterator[list[float]]:
+    """Yield a list that holds the seconds gone when the block ends."""
+    seconds: list[float] = []
+    start = time.monotonic()
+    yield seconds
+    seconds.append(time.monotonic() - start)

@@ -1,0 +1,221 @@
+"""Commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from importlib.metadata import version
+
+from goldless.cli import commands
+from goldless.cli.completion import SHELLS, completion_script
+from goldless.cli.demo import run as run_demo
+
+_EXAMPLES = {
+    None: """examples:
+  goldless demo                                   the main job on real votes, nothing to download
+  goldless simulate -o votes.csv                  a file of votes to try the rest with
+  goldless inspect votes.csv --truth truth        who echoes whom, how good is each, what to do
+  goldless combine votes.csv --truth truth -o labels.csv
+  goldless select votes.csv --truth truth -k 5
+  goldless report votes.csv --truth truth -o report.html
+""",
+    "inspect": """examples:
+  goldless simulate -o votes.csv
+  goldless inspect votes.csv --truth truth
+  goldless inspect votes.csv --ignore truth --json
+  cat votes.csv | goldless inspect - --ignore truth
+""",
+    "combine": """examples:
+  goldless simulate -o votes.csv
+  goldless combine votes.csv --ignore truth -o labels.csv
+  goldless combine votes.csv --ignore truth | head -n 3
+""",
+    "select": """examples:
+  goldless simulate -o votes.csv
+  goldless select votes.csv --ignore truth -k 5
+""",
+    "report": """examples:
+  goldless simulate -o votes.csv
+  goldless report votes.csv --truth truth -o report.html
+  goldless report votes.csv --ignore truth -o report.html --force
+""",
+    "simulate": """examples:
+  goldless simulate -o votes.csv
+  goldless simulate --items 1000 --groups 4,3,1,1,1,1 --seed 7 -o small.csv
+  goldless simulate --missing-rate 0.5 --long | head -n 3
+""",
+    "demo": """examples:
+  goldless demo
+  goldless demo -o demo.html --force
+""",
+    "completion": """examples:
+  eval "$(goldless completion bash)"
+""",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="goldless",
+        description="Combine voters that may echo each other, when there is no gold label.",
+        epilog=_EXAMPLES[None],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"goldless {version('goldless')}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    def add(name: str, run: object, summary: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        command = subparsers.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=_EXAMPLES[name],
+            parents=list(parents),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(run=run)
+        return command
+
+    common, reading, fitting = _common(), _reading(), _fitting()
+
+    demo = add("demo", run_demo, "do the main job on real votes: inspect, combine, select, report, score", common)
+    demo.add_argument("--seed", type=int, default=1, help="seed of the ensemble (default 1)")
+    _output(demo, "report to write (default goldless-demo.html in a new temporary folder)")
+
+    inspect = add(
+        "inspect",
+        commands.inspect,
+        "say who echoes whom, how good each voter is, what to do",
+        common,
+        reading,
+        fitting,
+    )
+    inspect.add_argument("--all", action="store_true", help="list every voter, however many there are")
+
+    combine = add(
+        "combine", commands.combine, "write one label and its probability for every item", common, reading, fitting
+    )
+    _output(combine, "file to write, .csv, .tsv or .jsonl (default: standard output)")
+
+    select = add(
+        "select",
+        commands.select,
+        "name a small panel of accurate voters that do not echo each other",
+        common,
+        reading,
+        fitting,
+    )
+    select.add_argument("-k", type=_positive, default=5, metavar="K", help="size of the panel (default 5)")
+
+    report = add(
+        "report",
+        commands.report,
+        "write a page with the whole picture, to open and to send on",
+        common,
+        reading,
+        fitting,
+    )
+    _output(report, "page to write (default report.html)", "report.html")
+    report.add_argument("-k", type=_positive, default=5, metavar="K", help="size of the suggested panel (default 5)")
+    report.add_argument("--title", help="title of the page (default: the name of the file)")
+
+    simulate = add("simulate", commands.simulate, "draw votes from the model of the paper, with their truth", common)
+    simulate.add_argument("--items", type=_positive, default=10_000, help="number of items (default 10000)")
+    simulate.add_argument(
+        "--groups",
+        type=_sizes,
+        default=[5] + [1] * 15,
+        help="sizes of the groups, such as 5,3,1,1 (default 5 and fifteen times 1)",
+    )
+    simulate.add_argument(
+        "--imbalance", type=_imbalance, default=0.0, help="class imbalance, from -1 to 1 (default 0)"
+    )
+    simulate.add_argument("--missing-rate", type=_share, default=0.0, help="share of missing votes (default 0)")
+    simulate.add_argument("--seed", type=int, default=0, help="seed (default 0)")
+    simulate.add_argument("--long", action="store_true", help="write one row a vote instead of one row an item")
+    _output(simulate, "file to write (default: standard output)")
+
+    completion = add("completion", None, "print a completion script for a shell")
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(run=lambda arguments: commands.write_text(completion_script(parser, arguments.shell)))
+    return parser
+
+
+def _common() -> argparse.ArgumentParser:
+    parent = argparse.ArgumentParser(add_help=False)
+    parent.add_argument("-q", "--quiet", action="store_true", help="say nothing but the result")
+    parent.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    return parent
+
+
+def _reading() -> argparse.ArgumentParser:
+    parent = argparse.ArgumentParser(add_help=False)
+    parent.add_argument(
+        "file", metavar="FILE", help="CSV, TSV, Parquet, Feather, npz or JSON lines; - is standard input"
+    )
+    group = parent.add_argument_group("how the file is read (found out and stated, unless given)")
+    group.add_argument("--item", metavar="COLUMN", help="long table: column that names the items")
+    group.add_argument("--voter", metavar="COLUMN", help="long table: column that names the voters")
+    group.add_argument("--label", metavar="COLUMN", help="long table: column of the votes")
+    group.add_argument("--id-column", metavar="COLUMN", help="wide table: column that names the items")
+    group.add_argument("--truth", metavar="COLUMN", help="column of true labels, for scoring only")
+    group.add_argument(
+        "--ignore", metavar="COLUMN", action="append", default=[], help="column that is no vote (may be repeated)"
+    )
+    group.add_argument(
+        "--missing", metavar="LABEL", action="append", default=[], help="label that means no vote (may be repeated)"
+    )
+    group.add_argument("--positive", metavar="LABEL", help="label to call positive")
+    group.add_argument(
+        "--delimiter", type=_delimiter, metavar="CHAR", help="what separates columns of text; tab is tab"
+    )
+    group.add_argument("--no-header", action="store_true", help="the first line is votes")
+    group.add_argument("--encoding", default="utf-8", help="encoding of text (default utf-8)")
+    return parent
+
+
+def _fitting() -> argparse.ArgumentParser:
+    parent = argparse.ArgumentParser(add_help=False)
+    parent.add_argument("--structure", metavar="NAME", help="how voters are grouped, as in goldless.LatentSML")
+    return parent
+
+
+def _output(parser: argparse.ArgumentParser, text: str, default: str | None = None) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", default=default, help=text)
+    parser.add_argument("--force", action="store_true", help="overwrite the output if it exists")
+
+
+def _positive(text: str) -> int:
+    return _bounded(int(text), text, 1, math.inf, "a positive number")  # type: ignore[return-value]
+
+
+def _share(text: str) -> float:
+    return _bounded(float(text), text, 0, 1 - 1e-9, "a share from 0 to below 1")
+
+
+def _imbalance(text: str) -> float:
+    return _bounded(float(text), text, -1 + 1e-9, 1 - 1e-9, "between -1 and 1")
+
+
+def _bounded(number: float, text: str, low: float, high: float, what: str) -> float:
+    if not low <= number <= high:
+        raise argparse.ArgumentTypeError(f"{text} is not {what}")
+    return number
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of sizes such as 5,3,1,1")
+    return sizes
+
+
+def _delimiter(text: str) -> str:
+    text = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}.get(text, text)
+    if len(text) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character")
+    return text

@@ -1,0 +1,168 @@
+"""What the commands show in a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+import unicodedata
+from typing import Any
+
+from goldless.terminal import Style, columns
+
+_ONE_BY_ONE = 12
+_EVERYONE_UP_TO = 40
+
+
+def inspect_screen(
+    summary: dict[str, Any], style: Style, *, everyone: bool = False, quiet: bool = False, file: str = "FILE"
+) -> list[str]:
+    """Return one screen: the answer, the voters, what to watch."""
+    votes, answer = summary["votes"], summary["answer"]
+    lines = []
+    if not quiet:
+        lines += _wrapped(clean(summary["source"] or ""), style, "dim")
+    lines.append(style(clean(answer["headline"]), "bold", "green"))
+    for sentence in answer["advice"]:
+        lines += _wrapped(f"• {clean(sentence)}" if style.unicode else f"* {clean(sentence)}", style)
+    lines.append("")
+    many = votes["n_voters"] > _EVERYONE_UP_TO and not everyone
+    lines += _groups_table(summary, style) if many else _voters_table(summary, style)
+    if summary["truth"]:
+        scores = ", ".join(
+            f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
+        )
+        lines += _wrapped(
+            f"Against the truth ({summary['truth']['n_scored']:,} items, balanced accuracy): {scores}.", style, "bold"
+        )
+    if quiet:
+        return lines
+    for sentence in summary["warnings"]:
+        lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
+    more = "; --all lists every voter" if many else ""
+    lines += _wrapped(
+        f"Estimates without labels{more}. Pictures: goldless report {clean(file)} -o report.html", style, "dim"
+    )
+    return lines
+
+
+def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
+    """List every voter, in two columns when there are many."""
+    voters = [summary["voters"][i] for i in summary["order"]]
+    halves = 2 if len(voters) > _ONE_BY_ONE and _width() >= 78 else 1
+    width = 16 if halves == 2 else 32
+    header = ["voter", "gr", "acc", "uniq", ""]
+    rows = [
+        [
+            _cut(clean(voter["name"]), width),
+            voter["group"] or "-",
+            f"{voter['balanced_accuracy']:.2f}",
+            f"{voter['uniqueness']:.2f}",
+            "*" if voter["panel"] else "",
+        ]
+        for voter in voters
+    ]
+    if halves == 2:
+        middle = -(-len(rows) // 2)
+        right = rows[middle:] + [[""] * 5] * (2 * middle - len(rows))
+        rows = [[*one, "|", *other] for one, other in zip(rows[:middle], right, strict=True)]
+        table = columns([*header, "|", *header], rows, style, align="<<>><<<<>><")
+    else:
+        table = columns(header, rows, style, align="<<>><")
+    note = "gr: group that echoes a common source; acc: balanced accuracy; uniq: part that is its own; *: panel"
+    return [*(line.rstrip() for line in table), *_wrapped(note, style, "dim")]
+
+
+def _groups_table(summary: dict[str, Any], style: Style) -> list[str]:
+    """List groups in one line each, then the best of those that are alone."""
+    voters = summary["voters"]
+    rows = []
+    for group in summary["groups"]:
+        members = sorted((voters[i] for i in group["voters"]), key=lambda voter: -voter["balanced_accuracy"])
+        rows.append([group["name"], *_row_of(members)])
+    alone = [voters[i] for i in summary["order"] if voters[i]["group"] is None]
+    if alone:
+        rows.append(["-", *_row_of(alone)])
+    shown, hidden = rows[:30], len(rows) - 30
+    table = columns(["gr", "size", "accuracy", "members, best first"], shown, style, align="<><<")
+    lines = [line.rstrip() for line in table]
+    if hidden > 0:
+        lines.append(style(f"and {hidden} smaller groups", "dim"))
+    panel = ", ".join(_cut(clean(name), 20) for name in summary["panel"]["names"])
+    return [*lines, *_wrapped(f"Panel: {panel}", style)]
+
+
+def _row_of(members: list[dict[str, Any]]) -> list[str]:
+    best, worst = members[0]["balanced_accuracy"], members[-1]["balanced_accuracy"]
+    room, used = max(_width() - 30, 20), 0
+    names: list[str] = []
+    for member in members:
+        name = _cut(clean(member["name"]), 20)
+        if used + len(name) + 2 > room - 10:
+            names.append(f"+{len(members) - len(names)}")
+            break
+        names.append(name)
+        used += len(name) + 2
+    return [str(len(members)), f"{worst:.2f}-{best:.2f}", ", ".join(names)]
+
+
+def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style) -> list[str]:
+    """Return the panel, voter by voter."""
+    rows = [
+        [
+            str(number),
+            _cut(clean(step["voter"]), 40),
+            step["group"] or "-",
+            f"{step['balanced_accuracy']:.3f}",
+            f"{step['effective_votes']:.1f}",
+        ]
+        for number, step in enumerate(result["panel"], 1)
+    ]
+    lines = _wrapped(clean(result["how"]), style, "dim")
+    lines += [
+        line.rstrip()
+        for line in columns(["", "voter", "group", "accuracy", "votes so far"], rows, style, align="><<>>")
+    ]
+    expected = {row["method"]: row["balanced_accuracy"] for row in result["expected"]}
+    lines += _wrapped(
+        f"Expected balanced accuracy: this panel {_percent(result['panel_balanced_accuracy'])}, all "
+        f"{summary['votes']['n_voters']} voters {_percent(expected['combined'])}, majority of all "
+        f"{_percent(expected['majority vote'])}.",
+        style,
+    )
+    if summary["truth"]:
+        scores = ", ".join(
+            f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
+        )
+        lines += _wrapped(f"Against the truth: {scores}.", style, "bold")
+    for sentence in result["warnings"]:
+        lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
+    return lines
+
+
+# -- text ---------------------------------------------------------------------------------------------------
+
+
+def clean(text: str) -> str:
+    """Replace control characters, which a terminal would obey."""
+    return "".join("?" if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in text)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "~"
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size((80, 24)).columns, 100)
+
+
+def _wrapped(text: str, style: Style, *names: str) -> list[str]:
+    """Fold text to the width of the terminal; a path or an option is never cut, so that it can be pasted."""
+    indent = "  " if text[:2] in ("• ", "* ", "! ") else ""
+    lines = textwrap.wrap(
+        text, max(_width() - 1, 40), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+    return [style(line, *names) for line in lines]
+
+
+def _percent(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,191 @@
+"""The figures of the report as functions on matplotlib axes.
+
+Each takes a fitted model (and votes or labels where it needs them) and an optional ``ax``, and returns the axes.
+Matplotlib is in the ``report`` extra: ``pip install 'goldless[report]'``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from goldless.votes.conditional import conditional_covariance
+
+__all__ = ["accuracy", "covariance", "residual_path", "score", "score_against_conditional_covariance", "tree"]
+
+_COLOURS = (
+    "#7c4dc7",
+    "#d9730d",
+    "#12857c",
+    "#c2336f",
+    "#3b74d6",
+    "#6d8f12",
+    "#b0581f",
+    "#8a5fa8",
+    "#2b8fae",
+    "#ad3b3b",
+)
+_GREY = "#8a919c"
+
+
+def score(model: Any, ax: Any = None) -> Any:
+    """Draw the score matrix as a heat map, voters ordered by group."""
+    check_is_fitted(model)
+    return _heat_map(model.score_matrix_, model, _axes(ax), "Purples", 0.0, "score")
+
+
+def covariance(model: Any, kind: Literal["observed", "fitted", "left over"] = "observed", ax: Any = None) -> Any:
+    """Draw the covariance of the votes, that of the fitted model, or their difference, voters ordered by group."""
+    check_is_fitted(model)
+    observed, fitted = model.covariance_, model.latent_model_.population_covariance()
+    matrices = {"observed": observed, "fitted": fitted, "left over": observed - fitted}
+    if kind not in matrices:
+        raise ValueError(f"kind must be one of {', '.join(map(repr, matrices))}, got {kind!r}")
+    off = ~np.eye(len(observed), dtype=bool)
+    limit = float(max(np.abs(observed[off]).max(initial=0.0), np.abs(fitted[off]).max(initial=0.0)))
+    return _heat_map(matrices[kind], model, _axes(ax), "PuOr_r", -limit, f"covariance, {kind}", limit)
+
+
+def accuracy(model: Any, y_true_accuracy: ArrayLike | None = None, ax: Any = None) -> Any:
+    """Draw the estimated sensitivity and specificity of every voter, or its balanced accuracy against a known one."""
+    check_is_fitted(model)
+    ax = _axes(ax)
+    colours = _colours(model)
+    if y_true_accuracy is not None:
+        ax.scatter(y_true_accuracy, model.balanced_accuracy_, c=colours, s=24)
+        ax.axline((0.5, 0.5), slope=1, color=_GREY, linestyle="--", linewidth=1)
+        ax.set_xlabel("true balanced accuracy")
+        ax.set_ylabel("estimated without labels")
+        return ax
+    ax.scatter(model.specificity_, model.sensitivity_, c=colours, s=24)
+    ax.axline((0, 1), (1, 0), color=_GREY, linestyle="--", linewidth=1)
+    ax.set(xlim=(0, 1.02), ylim=(0, 1.02), xlabel="specificity", ylabel="sensitivity")
+    return ax
+
+
+def residual_path(model: Any, ax: Any = None) -> Any:
+    """Draw the residual against the number of groups that were tried."""
+    check_is_fitted(model)
+    ax = _axes(ax)
+    path = getattr(model, "residual_path_", None) or {}
+    counts = sorted(path)
+    ax.plot(counts, [path[count] for count in counts], marker=".", color=_COLOURS[0])
+    if path:
+        best = min(path, key=lambda count: path[count])
+        ax.plot([best], [path[best]], marker="o", color=_COLOURS[1])
+    ax.set(xlabel="number of groups", ylabel="residual", ylim=(0, None))
+    return ax
+
+
+def tree(model: Any, ax: Any = None) -> Any:
+    """Draw the tree Y -> groups -> voters; the width of a line is how well one follows the other."""
+    check_is_fitted(model)
+    ax = _axes(ax)
+    latent = model.latent_model_
+    order, colours, names = _order(model), _colours(model), _names(model)
+    at = {int(voter): -float(place) for place, voter in enumerate(order)}
+    middle = float(np.mean(list(at.values())))
+    sizes = np.bincount(latent.groups)
+    strength = 2 * np.clip(latent.balanced_accuracy - 0.5, 0, 0.5)
+    for group in range(latent.n_groups):
+        members = np.flatnonzero(latent.groups == group)
+        start = (0.0, middle)
+        if sizes[group] > 1:
+            height = float(np.mean([at[int(voter)] for voter in members]))
+            rate = (latent.group_sensitivity[group] + latent.group_specificity[group]) - 1
+            ax.plot([0, 1], [middle, height], color=colours[members[0]], linewidth=0.5 + 4 * max(rate, 0))
+            ax.plot([1], [height], marker="o", color=colours[members[0]], markersize=9)
+            start = (1.0, height)
+        for voter in members:
+            ends = [start[1], at[int(voter)]]
+            ax.plot([start[0], 2], ends, color=colours[voter], linewidth=0.5 + 3 * strength[voter])
+    for voter in order:
+        ax.annotate(names[voter], (2.04, at[int(voter)]), va="center", fontsize=8, parse_math=False)
+    ax.plot([0], [middle], marker="o", color="black", markersize=14)
+    ax.annotate("Y", (0, middle), color="white", ha="center", va="center", weight="bold")
+    ax.set_xlim(-0.15, 3.2)
+    ax.set_axis_off()
+    return ax
+
+
+def score_against_conditional_covariance(model: Any, X: Any, y: ArrayLike, ax: Any = None) -> Any:
+    """Draw the score of every pair against the covariance of its votes within the classes (the paper's plot).
+
+    Parameters
+    ----------
+    model : fitted LatentSML
+    X, y : array-like
+        Votes and their true labels.
+    ax : matplotlib axes, optional
+    """
+    check_is_fitted(model)
+    ax = _axes(ax)
+    positive, negative = conditional_covariance(X, y, missing=model.missing, positive=model.positive)
+    one, other = np.tril_indices(len(positive), -1)
+    within = ((np.abs(positive) + np.abs(negative)) / 2)[one, other]
+    same = model.groups_[one] == model.groups_[other]
+    scores = model.score_matrix_[one, other]
+    ax.scatter(within[~same], scores[~same], s=6, color=_GREY, alpha=0.5, label="different groups")
+    ax.scatter(within[same], scores[same], s=8, color=_COLOURS[1], label="same group")
+    ax.set(xlabel="mean of |C+| and |C-|", ylabel="score")
+    ax.legend(frameon=False)
+    return ax
+
+
+# -- shared -------------------------------------------------------------------------------------------------
+
+
+def _axes(ax: Any) -> Any:
+    """Return the axes, new ones if none were given."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'goldless[report]'") from None
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _order(model: Any) -> NDArray[np.int64]:
+    """Return the voters by group, largest group first, best voter first."""
+    groups = model.latent_model_.groups
+    sizes = np.bincount(groups)[groups]
+    return np.lexsort((-model.balanced_accuracy_, groups, -sizes))
+
+
+def _names(model: Any) -> list[str]:
+    names = getattr(model, "feature_names_in_", None)
+    return [str(i) for i in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def _colours(model: Any) -> NDArray:
+    """Return a colour for each voter: that of its group, grey if it is alone."""
+    groups = model.latent_model_.groups
+    sizes = np.bincount(groups)
+    numbered = {int(group): number for number, group in enumerate(np.flatnonzero(sizes > 1))}
+    return np.array(
+        [_COLOURS[numbered[group] % len(_COLOURS)] if sizes[group] > 1 else _GREY for group in groups.tolist()]
+    )
+
+
+def _heat_map(
+    matrix: NDArray, model: Any, ax: Any, colours: str, low: float, label: str, high: float | None = None
+) -> Any:
+    order = _order(model)
+    shown = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)[np.ix_(order, order)]
+    image = ax.imshow(shown, cmap=colours, vmin=low, vmax=high, interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.8)
+    edges = np.flatnonzero(np.diff(model.latent_model_.groups[order])) + 0.5
+    for edge in edges if len(edges) < len(order) - 1 else ():
+        ax.axhline(edge, color="black", linewidth=0.4)
+        ax.axvline(edge, color="black", linewidth=0.4)
+    if len(order) <= 40:
+        names = _names(model)
+        ax.set_yticks(range(len(order)), [names[i] for i in order], fontsize=7, parse_math=False)
+    else:
+        ax.set_yticks([])
+    ax.set_xticks([])
+    return ax

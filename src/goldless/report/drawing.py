@@ -1,0 +1,243 @@
+"""Where things go in the drawings of the page: coordinates only; colours and escaping are the template's."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+_ROW = 17
+_Y_AT, _GROUP_AT, _VOTER_AT, _WIDTH = 16, 104, 180, 380
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """Return a share in per cent; never a round 100 % for an estimate that is not certain."""
+    if share is None:
+        return "unknown"
+    if 0.9995 <= share < 1 and digits <= 1:
+        return "> 99.9\u00a0%"
+    return f"{100 * share:.{digits}f}\u00a0%"
+
+
+def chance(probability: float) -> str:
+    """Return a probability in per cent; never a round 0 or 100 %, since nothing here is certain."""
+    if not 0.0005 <= probability <= 0.9995:
+        return "> 99.9\u00a0%" if probability > 0.5 else "< 0.1\u00a0%"
+    return percent(probability)
+
+
+def keep(sentence: str) -> str:
+    """Keep numbers and their per cent signs on one line."""
+    return sentence.replace(" %", "\u00a0%")
+
+
+def short(text: str, length: int = 28) -> str:
+    """Return text that fits."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def tree(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the drawing of Y, its groups and their voters; the width of a line is how well one follows the other."""
+    voters, order = summary["voters"], summary["order"]
+    numbers = {group["name"]: number for number, group in enumerate(summary["groups"])}
+    y = 14.0
+    leaves, nodes, lines = [], [], []
+    for name, run in groupby(order, key=lambda i: voters[i]["group"]):
+        members = list(run)
+        ys = [y + _ROW * k for k in range(len(members))]
+        y = ys[-1] + _ROW + 7
+        number = numbers.get(name) if name is not None else None
+        start = (_Y_AT, 0.0)
+        if name is not None:
+            group = summary["groups"][numbers[name]]
+            middle = (ys[0] + ys[-1]) / 2
+            nodes.append(
+                {"name": name, "number": number, "x": _GROUP_AT, "y": middle, "accuracy": group["balanced_accuracy"]}
+            )
+            start = (_GROUP_AT, middle)
+        for member, at in zip(members, ys, strict=True):
+            voter = voters[member]
+            leaves.append({"voter": voter, "number": number, "x": _VOTER_AT, "y": at})
+            strength = max(voter["balanced_accuracy"] - 0.5, 0.0) * 2
+            lines.append({"from": start, "to": (_VOTER_AT, at), "number": number, "width": 0.5 + 3 * strength})
+        if name is None:
+            y -= 7
+    height = y + 4
+    root = (_Y_AT, min(height / 2, 220.0))  # in sight when a tall tree is opened
+    drawn = []
+    for line in lines:
+        (x0, y0), (x1, y1) = line["from"], line["to"]
+        y0 = root[1] if x0 == _Y_AT else y0
+        drawn.append({**line, "d": _curve(x0, y0, x1, y1)})
+    for node in nodes:
+        strength = max(node["accuracy"] - 0.5, 0.0) * 2
+        drawn.append(
+            {"d": _curve(*root, node["x"], node["y"]), "number": node["number"], "width": 0.5 + 5 * strength}
+        )
+    return {
+        "width": _WIDTH,
+        "height": round(height, 1),
+        "root": root,
+        "nodes": nodes,
+        "leaves": leaves,
+        "lines": drawn,
+    }
+
+
+def _curve(x0: float, y0: float, x1: float, y1: float) -> str:
+    middle = (x0 + x1) / 2
+    return f"M{x0:.1f} {y0:.1f}C{middle:.1f} {y0:.1f} {middle:.1f} {y1:.1f} {x1:.1f} {y1:.1f}"
+
+
+def bands(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return where each group lies along the side of a heat map."""
+    voters = summary["voters"]
+    numbers = {group["name"]: number for number, group in enumerate(summary["groups"])}
+    found, start = [], 0
+    for name, run in groupby(summary["order"], key=lambda i: voters[i]["group"]):
+        length = len(list(run))
+        if name is not None:
+            found.append({"name": name, "number": numbers[name], "start": start, "length": length})
+        start += length
+    return found
+
+
+def strip(votes: list[int]) -> list[dict[str, int]]:
+    """Return a row of votes as runs of equal ones."""
+    runs, start = [], 0
+    for code, run in groupby(votes):
+        length = len(list(run))
+        if code >= 0:
+            runs.append({"x": start, "length": length, "code": code})
+        start += length
+    return runs
+
+
+class Axes:
+    """A plain pair of axes: data to coordinates, and a few round ticks."""
+
+    def __init__(self, x: tuple[float, float], y: tuple[float, float], width: int = 360, height: int = 230):
+        self.width, self.height = width, height
+        self.left, self.right, self.top, self.bottom = 52, width - 12, 12, height - 40
+        self._x, self._y = _widened(*x), _widened(*y)
+
+    def x(self, value: float) -> float:
+        """Return the horizontal place of a value."""
+        low, high = self._x
+        return round(self.left + (value - low) / (high - low) * (self.right - self.left), 1)
+
+    def y(self, value: float) -> float:
+        """Return the vertical place of a value."""
+        low, high = self._y
+        return round(self.bottom - (value - low) / (high - low) * (self.bottom - self.top), 1)
+
+    def ticks(self) -> dict[str, list[tuple[float, str]]]:
+        """Return places and texts of the ticks."""
+        return {
+            "x": [(self.x(value), f"{value:g}") for value in _round_ticks(*self._x)],
+            "y": [(self.y(value), f"{value:g}") for value in _round_ticks(*self._y)],
+        }
+
+    def frame(self) -> dict[str, Any]:
+        """Return what the template needs of the axes."""
+        sides = {name: getattr(self, name) for name in ("width", "height", "left", "right", "top", "bottom")}
+        return {**sides, "ticks": self.ticks()}
+
+
+def _widened(low: float, high: float) -> tuple[float, float]:
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _round_ticks(low: float, high: float, about: int = 5) -> list[float]:
+    step = 10 ** np.floor(np.log10((high - low) / about))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= about)
+    first = np.ceil(low / step - 1e-9)
+    return [round(float(k * step), 12) + 0.0 for k in np.arange(first, high / step + 1e-9)]
+
+
+def residual_path(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the drawing of the residual against the number of groups."""
+    points = [(count, value) for count, value in summary["structure"]["residual_path"] if value is not None]
+    if len(points) < 3:
+        return None
+    counts, values = zip(*points, strict=True)
+    axes = Axes((min(counts), max(counts)), (0, max(values)))
+    placed = [(axes.x(count), axes.y(value), count, value) for count, value in points]
+    smallest = min(points, key=lambda point: point[1])[0]
+    return {
+        "axes": axes.frame(),
+        "line": "M" + "L".join(f"{x} {y}" for x, y, *_ in placed),
+        "points": [
+            {"x": x, "y": y, "text": f"{count} groups: residual {value:.4g}", "best": count == smallest}
+            for x, y, count, value in placed
+        ],
+    }
+
+
+def readings(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the runner-up structures that a structure finder offers, in the words of a person."""
+    found = []
+    for other in summary["structure"]["rootings"] or []:
+        if not isinstance(other, dict) or other.get("groups") is None:
+            continue
+        groups = np.asarray(other["groups"])
+        sizes = np.bincount(groups)
+        found.append(
+            {
+                "n_groups": int((sizes > 1).sum()),
+                "n_echoing": int(sizes[sizes > 1].sum()),
+                "margin": other.get("margin"),
+                "labels_changed": other.get("labels_changed"),
+            }
+        )
+    return found[:6]
+
+
+def against_truth(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the drawing of estimated against true balanced accuracy."""
+    if not summary["truth"]:
+        return None
+    numbers = {group["name"]: number for number, group in enumerate(summary["groups"])}
+    pairs = [
+        (voter, true["balanced_accuracy"])
+        for voter, true in zip(summary["voters"], summary["truth"]["voters"], strict=True)
+        if true["balanced_accuracy"] is not None
+    ]
+    if not pairs:
+        return None
+    everything = [value for voter, true in pairs for value in (voter["balanced_accuracy"], true)]
+    low, high = min(0.5, *everything), min(max(everything) + 0.02, 1.0)
+    axes = Axes((low, high), (low, high), 360, 330)
+    return {
+        "axes": axes.frame(),
+        "diagonal": (axes.x(low), axes.y(low), axes.x(high), axes.y(high)),
+        "points": [
+            {
+                "x": axes.x(true),
+                "y": axes.y(voter["balanced_accuracy"]),
+                "number": numbers.get(voter["group"]),
+                "text": f"{voter['name']}: true {true:.3f}, estimated {voter['balanced_accuracy']:.3f}",
+            }
+            for voter, true in pairs
+        ],
+    }
+
+
+def score_against_conditional(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the drawing of the score of each pair against its covariance within the classes (the paper's plot)."""
+    truth, matrices = summary["truth"], summary["matrices"]
+    if not truth or not matrices or truth["conditional_positive"] is None:
+        return None
+    score = np.asarray(matrices["score"])
+    within = (np.abs(truth["conditional_positive"]) + np.abs(truth["conditional_negative"])) / 2
+    groups = [voter["group"] for voter in summary["voters"]]
+    pairs = [(i, j) for i in range(len(score)) for j in range(i)]
+    if not pairs:
+        return None
+    axes = Axes((0, float(within.max())), (0, float(score.max())), 360, 330)
+    dots: dict[bool, list[str]] = {True: [], False: []}
+    for i, j in pairs:
+        same = groups[i] is not None and groups[i] == groups[j]
+        dots[same].append(f"M{axes.x(within[i, j])} {axes.y(score[i, j])}h0")
+    return {"axes": axes.frame(), "same": "".join(dots[True]), "other": "".join(dots[False]), "n_pairs": len(pairs)}

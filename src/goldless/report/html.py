@@ -1,0 +1,152 @@
+"""The summary as one page that needs nothing else: no network, no other file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.report import drawing
+
+_INSTALL = "pip install 'goldless[report]'"
+_ORANGE, _BLUE, _VIOLET = (222, 98, 20), (38, 120, 200), (124, 77, 199)
+_TITLES = {
+    "score": ("Score", "Large where two voters agree more than a common truth explains: the sign of an echo."),
+    "conditional_positive": (
+        "C+ measured with the truth",
+        "Covariance among truly positive items: zero without echo.",
+    ),
+    "conditional_negative": ("C- measured with the truth", "Covariance among truly negative items. Same colours."),
+    "covariance": ("Covariance of the votes", "Orange: two voters say the same more often than by chance."),
+    "fitted": ("Covariance in the fitted model", "What the groups and accuracies found would give. Same colours."),
+    "left_over": ("Left over", "Covariance minus model: what the model does not explain. Same colours."),
+}
+
+
+_SAME_COLOURS = {
+    "fitted": "covariance",
+    "left_over": "covariance",
+    "conditional_negative": "conditional_positive",
+}
+
+
+def check_report_extra() -> None:
+    """Refuse with the install command if the libraries of the report are missing."""
+    lacking = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
+    if lacking:
+        raise ValueError(f"the report needs {' and '.join(lacking)}: {_INSTALL}")
+
+
+def render_html(summary: dict[str, Any]) -> str:
+    """Return the page of a summary.
+
+    Every name in it is text of somebody else's: the template escapes all of them, and a content security policy
+    allows the one script of the page by its hash and no request at all.
+
+    Parameters
+    ----------
+    summary : dict
+        From :func:`goldless.report.summarize`.
+    """
+    check_report_extra()
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("goldless.report", "page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters["percent"] = drawing.percent
+    environment.filters["chance"] = drawing.chance
+    environment.filters["short"] = drawing.short
+    environment.filters["keep"] = drawing.keep
+    assert environment.loader is not None
+    style, script = (environment.loader.get_source(environment, name)[0] for name in ("report.css", "report.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    heat_maps = _heat_maps(summary)
+    order, voters = summary["order"], summary["voters"]
+    return environment.get_template("report.html.j2").render(
+        s=summary,
+        style=Markup(style),  # our own file
+        script=Markup(script),  # our own file
+        script_hash=digest,
+        heat_maps=heat_maps,
+        group_number={group["name"]: number for number, group in enumerate(summary["groups"])},
+        tree=drawing.tree(summary),
+        path=drawing.residual_path(summary),
+        readings=drawing.readings(summary),
+        strip=lambda votes: drawing.strip([votes[i] for i in order]),
+        bands=drawing.bands(summary),
+        against_truth=drawing.against_truth(summary),
+        score_plot=drawing.score_against_conditional(summary),
+        data={
+            "names": [voters[i]["name"] for i in order],
+            "groups": [voters[i]["group"] for i in order],
+            "matrices": {heat_map["key"]: heat_map["values"] for heat_map in heat_maps},
+        },
+    )
+
+
+def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the pictures of pairs in the order of the groups, each with its scale."""
+    matrices = dict(summary["matrices"] or {})
+    truth = summary["truth"]
+    for key in ("conditional_positive", "conditional_negative"):
+        if truth and matrices and truth[key] is not None:
+            matrices[key] = truth[key]
+    order = np.array(summary["order"])
+    ordered = {key: np.asarray(values)[np.ix_(order, order)] for key, values in matrices.items()}
+    families: dict[str, list[NDArray]] = {}
+    for key, matrix in ordered.items():
+        families.setdefault(_SAME_COLOURS.get(key, key), []).append(matrix)
+    scales = {family: _scale(members) for family, members in families.items()}
+    shown = []
+    for key in (name for name in _TITLES if name in ordered):
+        if key == "score" and not ordered[key].any():
+            continue  # of fewer than four voters there is no score
+        scale, clipped = scales[_SAME_COLOURS.get(key, key)]
+        matrix = ordered[key]
+        shown.append(
+            {
+                "key": key,
+                "title": _TITLES[key][0],
+                "text": _TITLES[key][1],
+                "image": _image(matrix, scale, key == "score"),
+                "signed": key != "score",
+                "scale": f"{scale:.3g}",
+                "clipped": clipped,
+                "values": matrix.tolist(),
+            }
+        )
+    return shown
+
+
+def _scale(matrices: list[NDArray]) -> tuple[float, bool]:
+    """Return the value of the full colour: the largest, unless a few pairs would leave all others pale."""
+    entries = np.abs(np.concatenate([matrix[~np.eye(len(matrix), dtype=bool)] for matrix in matrices]))
+    if not entries.size:
+        return 0.0, False
+    largest, most = float(entries.max()), float(np.quantile(entries, 0.99))
+    return (most, True) if 0 < most < largest / 1.5 else (largest, False)
+
+
+def _image(matrix: NDArray[np.float64], scale: float, one_sided: bool) -> str:
+    """Return a picture of a matrix, one dot a pair, see-through where it is zero so that any background does."""
+    from matplotlib.image import imsave
+
+    share = np.clip(np.abs(matrix) / scale, 0, 1) if scale > 0 else np.zeros_like(matrix)
+    colour = np.empty((*matrix.shape, 4), dtype=np.uint8)
+    positive = _VIOLET if one_sided else _ORANGE
+    colour[..., :3] = np.where((matrix >= 0)[..., None], positive, _BLUE)
+    colour[..., 3] = np.round(255 * share**0.7)
+    stream = io.BytesIO()
+    imsave(stream, colour, format="png")
+    return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode()

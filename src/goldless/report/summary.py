@@ -1,0 +1,368 @@
+"""A fitted model and its votes as a plain dictionary; the schema is in docs/report-schema.md."""
+
+from __future__ import annotations
+
+import warnings as _warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, is_dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from goldless.estimators.base import LatentEstimator
+from goldless.estimators.majority import MajorityVote
+from goldless.maths.latent_model import LatentModel
+from goldless.maths.score import score_matrix
+from goldless.maths.selection import select_voters
+from goldless.report.truth import summarize_truth
+from goldless.report.words import headline, unknowable, what_to_do, what_to_watch
+from goldless.report.worth import (
+    correlation_within_classes,
+    effective_votes,
+    expected_balanced_accuracy,
+    unexplained_share,
+    uniqueness,
+)
+from goldless.votes.encoding import Votes, encode_votes
+from goldless.votes.patterns import PatternTable
+
+SCHEMA_VERSION = 1
+_MATRICES_UP_TO = 300
+_PATTERNS = 12
+_ITEMS = 15
+
+
+def summarize(
+    model: Any,
+    X: Any,
+    *,
+    truth: ArrayLike | None = None,
+    panel_size: int = 5,
+    title: str | None = None,
+    source: str | None = None,
+    warnings: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Return everything the report shows, as numbers, strings, lists and dictionaries.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        :class:`~goldless.LatentSML`, or another with a ``latent_model_``.
+    X : array-like, frame or Votes of shape (n_items, n_voters)
+        The votes it was fitted on.
+    truth : array-like of shape (n_items,), optional
+        Codes of the true labels (0 negative, 1 positive, -1 unknown), for scoring only.
+    panel_size : int, default=5
+        Number of voters of the suggested panel, at most all.
+    title, source : str, optional
+        Name of the votes, and how they were read.
+    warnings : iterable of str
+        What was said while reading and fitting.
+
+    Returns
+    -------
+    dict
+        It can be written as JSON; see ``docs/report-schema.md``.
+    """
+    check_is_fitted(model)
+    if not isinstance(model, LatentEstimator):
+        raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+    votes = encode_votes(X, classes=model.classes_, missing=model.missing)
+    if votes.n_voters != model.n_features_in_:
+        raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
+    table = PatternTable.of(votes.codes)
+    latent = model.latent_model_
+    names = _names(model, votes)
+    panel = [int(voter) for voter in select_voters(latent, min(panel_size, latent.n_voters))]
+    labels = _labels_of_patterns(model, votes, table, panel)
+    posterior = model.predict_proba(_pattern_votes(model, votes, table))[:, 1]
+    groups = _groups(latent)
+    estimate = table.pair_counts.covariance()
+    covariance, fitted = estimate.covariance, latent.population_covariance()
+    correlation = correlation_within_classes(latent, covariance, estimate.standard_error)
+    voters = _voters(latent, table, names, groups, panel, uniqueness(correlation))
+    worth = [effective_votes(correlation[np.ix_(panel[:k], panel[:k])]) for k in range(1, len(panel) + 1)]
+    covered = (votes.codes >= 0).mean(axis=0)
+    alone = 0.5 + (latent.balanced_accuracy - 0.5) * covered  # a coin where the voter does not vote
+    best = int(np.argmax(alone))
+    expected = [
+        _expectation(name, expected_balanced_accuracy(codes, posterior, table.counts))
+        for name, codes in labels.items()
+    ]
+    expected.insert(1, _expectation("best single voter", float(alone[best]), names[best]))
+    score = getattr(model, "score_matrix_", None)
+    score = np.asarray(score_matrix(covariance)) if score is None else score
+    summary: dict[str, Any] = {
+        "schema": "goldless-report",
+        "schema_version": SCHEMA_VERSION,
+        "goldless_version": version("goldless"),
+        "title": title or "votes",
+        "source": source,
+        "method": type(model).__name__,
+        "votes": {
+            "n_items": table.n_items,
+            "n_voters": table.n_voters,
+            "n_patterns": table.n_patterns,
+            "coverage": _round((votes.codes >= 0).mean()),
+            "votes_per_item": _round((votes.codes >= 0).sum(axis=1).mean(), 2),
+            "classes": [str(_plain(label)) for label in model.classes_],
+            "class_balance": _round(latent.class_balance),
+        },
+        "answer": {
+            "n_groups": len(groups),
+            "n_sources": latent.n_groups,
+            "n_echoing": sum(len(group["voters"]) for group in groups),
+            "effective_votes": _round(effective_votes(correlation), 2),
+            "expected": expected,
+            "unexplained": _round(unexplained_share(covariance, fitted, estimate.standard_error)),
+            "differs_from_majority": int(table.counts[labels["combined"] != labels["majority vote"]].sum()),
+        },
+        "groups": groups,
+        "voters": voters,
+        "order": _order(latent, groups),
+        "panel": {
+            "voters": panel,
+            "names": [names[voter] for voter in panel],
+            "effective_votes": [_round(value, 2) for value in worth],
+            "balanced_accuracy": next(row["balanced_accuracy"] for row in expected if row["method"] == "panel"),
+        },
+        "matrices": _matrices(score, covariance, fitted),
+        "patterns": _patterns(table, posterior, labels),
+        "items": _items(votes, table, posterior, labels),
+        "structure": _structure(model, latent),
+    }
+    answer = summary["answer"]
+    answer["headline"] = headline(summary)
+    warnings = list(dict.fromkeys(warnings))
+    verdict = getattr(model, "verdict_", None)
+    answer["verdict"] = verdict if isinstance(verdict, str) else None
+    answer["ambiguous"] = bool(getattr(model, "ambiguous_", False))
+    if answer["ambiguous"] and verdict not in warnings:
+        warnings.insert(0, str(verdict))
+    answer["advice"] = what_to_do(summary, None if verdict in warnings else verdict)
+    summary["warnings"] = [*warnings, *what_to_watch(summary, model)]
+    summary["unknowable"] = unknowable(summary)
+    summary["truth"] = None
+    if truth is not None:
+        combined = {name: codes[table.inverse] for name, codes in labels.items()}
+        summary["truth"] = summarize_truth(votes.codes, np.asarray(truth), combined, best)
+    return summary
+
+
+def _expectation(method: str, accuracy: float, detail: str | None = None) -> dict[str, Any]:
+    return {"method": method, "balanced_accuracy": _round(accuracy), "detail": detail}
+
+
+def _names(model: Any, votes: Votes) -> list[str]:
+    names = getattr(model, "feature_names_in_", None)
+    names = votes.voters if names is None else names
+    return [f"voter {i}" for i in range(votes.n_voters)] if names is None else [str(name) for name in names]
+
+
+def _labels_of_patterns(
+    model: Any, votes: Votes, table: PatternTable, panel: Sequence[int]
+) -> dict[str, NDArray[np.int64]]:
+    """Return the label of every pattern by each way to combine, as codes."""
+    patterns = _pattern_votes(model, votes, table)
+    latent = model.latent_model_.subset(np.array(panel))
+    with _warnings.catch_warnings():
+        _warnings.simplefilter("ignore")
+        majority = MajorityVote().fit(patterns, sample_weight=table.counts)
+    of_panel = latent.log_likelihood_ratio(np.ascontiguousarray(table.codes[:, panel]))
+    return {
+        "combined": _codes(model.predict(patterns), votes.classes),
+        "majority vote": _codes(majority.predict(patterns), votes.classes),
+        "panel": (of_panel > 0).astype(np.int64),
+    }
+
+
+def _pattern_votes(model: Any, votes: Votes, table: PatternTable) -> Votes:
+    return Votes(table.codes, votes.classes, getattr(model, "feature_names_in_", None))
+
+
+def _codes(labels: NDArray, classes: NDArray) -> NDArray[np.int64]:
+    return np.array([label == classes[1] for label in labels.tolist()], dtype=np.int64)
+
+
+def _groups(latent: LatentModel) -> list[dict[str, Any]]:
+    """Return the groups of two or more voters, largest first, called A, B, ..."""
+    sizes = np.bincount(latent.groups)
+    numbers = sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda group: (-sizes[group], group))
+    return [
+        {
+            "name": _letters(position),
+            "index": int(number),
+            "voters": np.flatnonzero(latent.groups == number).tolist(),
+            "sensitivity": _round(latent.group_sensitivity[number]),
+            "specificity": _round(latent.group_specificity[number]),
+            "balanced_accuracy": _round((latent.group_sensitivity[number] + latent.group_specificity[number]) / 2),
+        }
+        for position, number in enumerate(numbers)
+    ]
+
+
+def _letters(position: int) -> str:
+    """Return A to Z, then AA, AB and so on."""
+    name = ""
+    position += 1
+    while position:
+        position, letter = divmod(position - 1, 26)
+        name = chr(ord("A") + letter) + name
+    return name
+
+
+def _voters(
+    latent: LatentModel,
+    table: PatternTable,
+    names: list[str],
+    groups: list[dict],
+    panel: list[int],
+    unique: NDArray[np.float64],
+) -> list[dict[str, Any]]:
+    cast, positive = table.pair_counts.votes_cast, table.pair_counts.positive_votes
+    group_of = {voter: group["name"] for group in groups for voter in group["voters"]}
+    informative = (positive > 0) & (positive < cast)
+    return [
+        {
+            "index": voter,
+            "name": name,
+            "group": group_of.get(voter),
+            "sensitivity": _round(latent.sensitivity[voter]),
+            "specificity": _round(latent.specificity[voter]),
+            "balanced_accuracy": _round(latent.balanced_accuracy[voter]),
+            "coverage": _round(cast[voter] / max(table.n_items, 1)),
+            "positive_share": _round(positive[voter] / max(cast[voter], 1)),
+            "uniqueness": _round(unique[voter]) if informative[voter] else 0.0,
+            "panel": panel.index(voter) + 1 if voter in panel else None,
+            "copy_of": names[latent.copy_of[voter]] if latent.copy_of[voter] != voter else None,
+            "informative": bool(informative[voter]),
+        }
+        for voter, name in enumerate(names)
+    ]
+
+
+def _order(latent: LatentModel, groups: list[dict]) -> list[int]:
+    """Return the voters group by group, best first within a group, then those alone."""
+    by_accuracy = np.argsort(-latent.balanced_accuracy, kind="stable").tolist()
+    grouped = [voter for group in groups for voter in by_accuracy if voter in set(group["voters"])]
+    alone = set(range(latent.n_voters)) - set(grouped)
+    return grouped + [voter for voter in by_accuracy if voter in alone]
+
+
+def _matrices(score: NDArray, covariance: NDArray, fitted: NDArray) -> dict[str, Any] | None:
+    """Return the pictures of pairs, the diagonal as zero; None for more voters than a picture can show."""
+    if len(score) > _MATRICES_UP_TO:
+        return None
+    return {
+        "score": round_matrix(score),
+        "covariance": round_matrix(covariance),
+        "fitted": round_matrix(fitted),
+        "left_over": round_matrix(covariance - fitted),
+    }
+
+
+def round_matrix(matrix: NDArray) -> list[list[float]]:
+    """Return a matrix off the diagonal, to three digits of its largest entry."""
+    off = np.where(np.eye(len(matrix), dtype=bool), 0.0, np.nan_to_num(matrix))
+    largest = np.abs(off).max(initial=0.0)
+    digits = 3 if largest <= 0 else int(np.clip(2 - np.floor(np.log10(largest)), 0, 12))
+    return (off.round(digits) + 0.0).tolist()
+
+
+def _patterns(table: PatternTable, posterior: NDArray, labels: dict[str, NDArray]) -> list[dict[str, Any]]:
+    """Return the commonest patterns in which voters disagree."""
+    positive, negative = (table.codes == 1).sum(axis=1), (table.codes == 0).sum(axis=1)
+    disagree = np.flatnonzero((positive > 0) & (negative > 0))
+    commonest = disagree[np.argsort(-table.counts[disagree], kind="stable")][:_PATTERNS]
+    return [
+        {
+            "votes": table.codes[row].tolist(),
+            "count": int(table.counts[row]),
+            "share": _round(table.counts[row] / max(table.n_items, 1), 6),
+            **_decision(row, positive, negative, posterior, labels),
+        }
+        for row in commonest
+    ]
+
+
+def _decision(row: int, positive: NDArray, negative: NDArray, posterior: NDArray, labels: dict) -> dict[str, Any]:
+    return {
+        "positive_votes": int(positive[row]),
+        "negative_votes": int(negative[row]),
+        "probability": _round(posterior[row]),
+        "label": int(labels["combined"][row]),
+        "majority": int(labels["majority vote"][row]),
+    }
+
+
+def _items(votes: Votes, table: PatternTable, posterior: NDArray, labels: dict) -> list[dict[str, Any]]:
+    """Return one item of each of the patterns that the model is least sure of."""
+    positive, negative = (table.codes == 1).sum(axis=1), (table.codes == 0).sum(axis=1)
+    spoken = np.flatnonzero(positive + negative > 0)
+    unsure = spoken[np.lexsort((-table.counts[spoken], np.abs(posterior[spoken] - 0.5).round(4)))][:_ITEMS]
+    first = np.full(table.n_patterns, votes.n_items)
+    np.minimum.at(first, table.inverse, np.arange(votes.n_items))
+    names = votes.items
+    return [
+        {
+            "item": str(first[row] + 1 if names is None else names[first[row]]),
+            "row": int(first[row]),
+            "alike": int(table.counts[row]) - 1,
+            "votes": table.codes[row].tolist(),
+            **_decision(row, positive, negative, posterior, labels),
+        }
+        for row in unsure
+    ]
+
+
+def _structure(model: Any, latent: LatentModel) -> dict[str, Any]:
+    """Return how the grouping was found; what a later structure finder offers is passed on when it is plain."""
+    path = getattr(model, "residual_path_", None) or {}
+    chosen = int(latent.n_groups)
+    others = sorted((float(value), int(count)) for count, value in path.items() if int(count) != chosen)
+    structure = getattr(model, "structure", "independent")
+    return {
+        "asked": structure if isinstance(structure, str) else "given",
+        "n_groups": chosen,
+        "residual": _number(getattr(model, "residual_", None)),
+        "residual_path": [[int(count), _number(value)] for count, value in sorted(path.items())],
+        "runners_up": [{"n_groups": count, "residual": _number(value)} for value, count in others[:4]],
+        "rootings": _plain_tree(getattr(model, "rootings_", None)),
+        "overdispersion": _number(getattr(model, "overdispersion_", None)),
+        "converged": getattr(model, "converged_", None),
+        "n_iter": getattr(model, "n_iter_", None),
+    }
+
+
+# -- plain values -------------------------------------------------------------------------------------------
+
+
+def _round(value: Any, digits: int = 4) -> float:
+    return round(float(value), digits) + 0.0
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(f"{float(value):.6g}")
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _plain_tree(value: Any) -> Any:
+    """Turn what an estimator offers into JSON, or leave it out."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {str(key): _plain_tree(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_tree(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.dtype.kind in "iufb" and np.isfinite(value).all() else None
+    value = _plain(value)
+    return value if isinstance(value, str | int | float | bool) or value is None else None

@@ -1,0 +1,258 @@
+"""Votes from files: every format gives the same votes, and a bad file one clear line."""
+
+import gzip
+import io
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import goldless as gl
+from goldless.votes import columns
+from goldless.votes.files import VotesFileError, read_votes
+
+WIDE = "id,ann,bob,eve\na,yes,no,yes\nb,no,no,\nc,yes,yes,no\nd,no,NA,no\n"
+CODES = np.array([[1, 0, 1], [0, 0, -1], [1, 1, 0], [0, -1, 0]])
+
+
+def read(text, **options):
+    data = text.encode() if isinstance(text, str) else text
+    return read_votes(io.BytesIO(data), **options)
+
+
+def long_table(text=WIDE):
+    frame = pd.read_csv(io.StringIO(text))
+    return frame.melt(id_vars="id", var_name="worker", value_name="label").rename(columns={"id": "task"})
+
+
+def assert_wide(table):
+    np.testing.assert_array_equal(table.votes.codes, CODES)
+    assert table.votes.classes.tolist() == ["no", "yes"]
+    assert table.votes.voters.tolist() == ["ann", "bob", "eve"]
+    assert table.votes.items.tolist() == ["a", "b", "c", "d"]
+
+
+# -- formats agree ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("quote", [False, True])
+def test_every_delimiter_and_line_end(delimiter, newline, quote):
+    text = WIDE.replace("yes", '"yes"') if quote else WIDE
+    assert_wide(read(text.replace(",", delimiter).replace("\n", newline)))
+
+
+def test_the_last_line_may_lack_its_end_and_a_mark_may_stand_first():
+    assert_wide(read(WIDE.rstrip("\n")))
+    assert_wide(read("\ufeff" + WIDE))
+    assert_wide(read("\ufeff" + WIDE.replace("yes", '"yes"')))
+    assert_wide(read(WIDE + "\n\n"))
+    assert_wide(read(gzip.compress(WIDE.encode())))
+    assert_wide(read(WIDE.encode("utf-16"), encoding="utf-16"))
+
+
+def test_fast_and_careful_readers_agree(monkeypatch, rng):
+    labels = np.array(["yes", "no", "", " yes ", "NA", "a long label indeed"])
+    votes = labels[rng.choice(6, size=(3000, 7), p=[0.4, 0.3, 0.1, 0.1, 0.05, 0.05])]
+    text = "\n".join([",".join(f"v{i}" for i in range(7)), *(",".join(row) for row in votes)]) + "\n"
+    monkeypatch.setattr(columns, "_BLOCK", 1000)
+    fast = read(text, missing=["a long label indeed"])
+    monkeypatch.setattr(columns, "_parse_plain", lambda *_: 0)
+    careful = read(text, missing=["a long label indeed"])
+    np.testing.assert_array_equal(fast.votes.codes, careful.votes.codes)
+    assert (careful.votes.codes == np.select([votes == "yes", votes == " yes ", votes == "no"], [1, 1, 0], -1)).all()
+
+
+def test_quotes_that_begin_late_in_a_large_file(monkeypatch):
+    monkeypatch.setattr(columns, "_BLOCK", 100)
+    lines = ["a,b,c", *["yes,no,no"] * 100, '"yes",yes,yes', *["no,no,yes"] * 100]
+    codes = read("\n".join(lines)).votes.codes
+    assert codes.shape == (201, 3)
+    assert codes[100].tolist() == [1, 1, 1]
+    assert codes[101].tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather", "jsonl"])
+@pytest.mark.parametrize("long", [False, True])
+def test_formats_agree(kind, long, tmp_path):
+    frame = long_table() if long else pd.read_csv(io.StringIO(WIDE))
+    path = tmp_path / f"votes.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        getattr(frame, f"to_{kind}")(path)
+    table = read_votes(path)
+    assert_wide(table)
+    assert ("long" in table.how) == long
+
+
+def test_arrays(tmp_path):
+    votes = np.array([[1, -1, 1], [-1, 0, 1]], dtype=np.int8)
+    np.savez(tmp_path / "votes.npz", votes=votes, voters=["a", "b", "c"], truth=np.array([1, -1]))
+    table = read_votes(tmp_path / "votes.npz", missing=[0], truth="truth")
+    np.testing.assert_array_equal(table.votes.codes, [[1, 0, 1], [0, -1, 1]])
+    assert table.truth.tolist() == [1, 0]
+    assert table.votes.voters.tolist() == ["a", "b", "c"]
+    assert "pass --truth truth" in read_votes(tmp_path / "votes.npz", missing=[0]).notes[0]
+
+
+# -- shape --------------------------------------------------------------------------------------------------
+
+
+def test_a_long_table_by_given_columns():
+    text = "q,who,said,when\n1,x,up,mon\n1,y,down,tue\n2,x,down,wed\n2,y,,thu\n"
+    table = read(text, item="q", voter="who", label="said")
+    np.testing.assert_array_equal(table.votes.codes, [[1, 0], [0, -1]])
+    assert table.votes.voters.tolist() == ["x", "y"]
+    assert "long ('q', 'who', 'said')" in table.how
+    with pytest.raises(VotesFileError, match="--voter and --label too"):
+        read(text, item="q")
+
+
+def test_repeated_votes_count_once_and_contradictions_are_named():
+    text = "item,voter,label\n1,x,up\n1,x,up\n1,y,down\n"
+    assert "1 rows repeat" in read(text).notes[0]
+    with pytest.raises(VotesFileError, match="voter 'x' gave item '1' two different labels"):
+        read(text.replace("1,x,up\n1,x,up", "1,x,up\n1,x,down"))
+
+
+def test_a_file_without_a_header():
+    table = read("0,1,1\n1,1,0\n0,0,0\n")
+    assert table.votes.codes.shape == (3, 3)
+    assert table.votes.voters[0] == "voter 1"
+    assert "without a header" in table.how
+
+
+def test_truth_is_split_off_and_never_a_voter():
+    text = WIDE.replace("eve", "truth").replace(",\n", ",no\n")
+    table = read(text, truth="truth")
+    assert table.votes.voters.tolist() == ["ann", "bob"]
+    assert table.truth.tolist() == [1, 0, 0, 0]
+    assert "pass --truth truth" in read(text).notes[0]
+    long = "item,voter,label,gold\n1,x,up,up\n1,y,down,up\n2,x,down,\n"
+    assert read(long, truth="gold").truth.tolist() == [1, -1]
+    with pytest.raises(VotesFileError, match="the truth holds 'maybe'"):
+        read(text.replace("yes,no,yes", "yes,no,maybe"), truth="truth")
+
+
+def test_numbers_written_differently_are_one_label():
+    assert read("a,b,c\n1,0,1.0\n0.0,1,00\n").votes.classes.tolist() == [0, 1]
+
+
+def test_missing_and_positive_as_text():
+    table = read("a,b,c\n1,0,-1\n-1,1,1\n", missing=["0"], positive="-1")
+    assert table.votes.classes.tolist() == [1, -1]
+    np.testing.assert_array_equal(table.votes.codes, [[0, -1, 1], [1, 0, 0]])
+    with pytest.raises(VotesFileError, match="pass --missing 0 if"):
+        read("a,b,c\n1,0,-1\n-1,1,1\n")
+
+
+def test_estimators_take_what_was_read(rng, tmp_path):
+    X, _ = gl.simulate_votes(2000, groups=[3, 1, 1, 1, 1], random_state=1)
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    table = read_votes(tmp_path / "votes.csv")
+    one, other = (gl.LatentSML(structure="paper").fit(votes) for votes in (table.votes, frame))
+    np.testing.assert_array_equal(one.groups_, other.groups_)
+    np.testing.assert_array_equal(one.predict(table.votes), other.predict(frame))
+    assert one.feature_names_in_.tolist() == list("abcdefg")
+    turned = gl.encode_votes(table.votes, positive=-1)
+    np.testing.assert_array_equal(turned.codes, 1 - table.votes.codes)
+    np.testing.assert_array_equal(one.predict(turned), other.predict(frame))
+
+
+# -- bad files ----------------------------------------------------------------------------------------------
+
+BAD = {
+    "empty": (b"", "is empty"),
+    "only spaces": (b" \n \n", "is empty"),
+    "header only": (b"a,b,c\n", "a header but no rows"),
+    "ragged": (b"a,b,c\nyes,no,yes\nyes,no\n", "line 3 has 2 fields where the first line has 3"),
+    "ragged later": (b"a,b\n" + b"yes,no\n" * 5000 + b"yes,no,no\n", "line 5002 has 3 fields"),
+    "binary": (bytes(range(256)) * 10, "is not text"),
+    "picture": (b"\x89PNG\r\n\x1a\n\0\0", "is a picture"),
+    "one column": (b"a:b:c\nyes:no:yes\n", "only one column when cut at commas"),
+    "same names": (b"a,b,a\nyes,no,yes\nno,no,yes\n", "two columns named 'a'"),
+    "many columns": (
+        b",".join(b"v%d" % i for i in range(10**6)) + b"\n" + b"1," * 10**6 + b"0\n",
+        "more than 10,000 columns",
+    ),
+    "huge field": (b'a,b\n"' + b"x" * 10**6 + b'",no\n', "field larger than field limit"),
+    "huge plain field": (b"a,b\n" + b"x" * 10**6 + b",no\nyes,no\n", "field larger than field limit"),
+    "latin-1": ("a,b\noui,non\nété,oui\n".encode("latin-1"), "--encoding, such as latin-1"),
+    "latin-1 header": ("é,b\noui,non\nnon,oui\n".encode("latin-1"), "--encoding, such as latin-1"),
+    "utf-16": ("a,b\nyes,no\n".encode("utf-16"), "--encoding, such as latin-1 or utf-16"),
+    "one class": (b"a,b,c\nyes,yes,yes\nyes,yes,yes\n", "only one class"),
+    "three classes": (b"a,b,c\nyes,no,maybe\nyes,yes,no\n", "Two classes are needed"),
+    "text": (b"a,b,note\n" + b"".join(b"yes,no,n%d\n" % i for i in range(60)), "if it is no voter --ignore"),
+    "bad json": (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
+    "json list": (b'{"a": [1]}\n', "plain values"),
+    "json scalar": (b'{"a": 1}\n3\n', "line 2 is not a JSON object"),
+    "cut parquet": (b"PAR1" + b"\0" * 50, "damaged Parquet"),
+    "cut npz": (b"PK\x03\x04" + b"\0" * 50, "zip file but not npz"),
+    "cut gzip": (gzip.compress(WIDE.encode())[:-12], "compressed file is damaged"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_is_one_clear_line(case, tmp_path):
+    data, said = BAD[case]
+    path = tmp_path / "votes.txt"
+    path.write_bytes(data)
+    for source in (path, io.BytesIO(data)):
+        with pytest.raises(VotesFileError) as stop:
+            read_votes(source)
+        assert said in str(stop.value)
+        assert "\n" not in str(stop.value)
+        assert len(str(stop.value)) < 400 + len(str(path))
+
+
+def test_latin_1_when_told():
+    text = "a,b\noui,non\nété,oui\nnon,oui\n"
+    assert read(text.encode("latin-1"), encoding="latin-1", missing=["été"]).votes.classes.tolist() == ["non", "oui"]
+
+
+def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
+    with pytest.raises(VotesFileError, match="no such file"):
+        read_votes(tmp_path / "nothing.csv")
+    with pytest.raises(VotesFileError, match="is a directory"):
+        read_votes(tmp_path)
+    secret = tmp_path / "secret.csv"
+    secret.write_text(WIDE)
+    secret.chmod(0)
+    if os.access(secret, os.R_OK):  # root reads everything
+
+        def refuse(*_, **__):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(columns.Path, "open", refuse)
+    with pytest.raises(VotesFileError, match="permission denied"):
+        read_votes(secret)
+
+
+def test_pickles_are_never_loaded(tmp_path):
+    np.savez(tmp_path / "votes.npz", votes=np.array([["a", None]], dtype=object))
+    with pytest.raises(VotesFileError, match="never loaded"):
+        read_votes(tmp_path / "votes.npz")
+
+
+def test_an_unknown_column_is_named_with_those_there_are():
+    with pytest.raises(VotesFileError, match=r"--truth 'gold' is not a column .* 'ann', 'bob', 'eve'"):
+        read(WIDE, truth="gold")
+
+
+def test_parquet_without_pyarrow_names_the_install_command(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(VotesFileError, match=r"pip install 'goldless\[io\]'"):
+        read(b"PAR1" + b"\0" * 50)
+
+
+def test_json_lines_may_lack_keys():
+    lines = [{"x": "up", "y": "down"}, {"x": "down"}, {"y": "up", "z": None}]
+    table = read("\n".join(map(json.dumps, lines)))
+    np.testing.assert_array_equal(table.votes.codes, [[1, 0, -1], [0, -1, -1], [-1, 1, -1]])

@@ -1,0 +1,318 @@
+"""The summary is plain and says the truth; the page shows it and obeys nobody's names."""
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import goldless as gl
+from goldless.cli import main
+from goldless.maths.latent_model import LatentModel
+from goldless.report import drawing, render_html, summarize
+from goldless.report.worth import (
+    correlation_within_classes,
+    effective_votes,
+    expected_balanced_accuracy,
+    uniqueness,
+)
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "=cmd|' /C calc'!A1",
+    "</script><img src=x onerror=alert(1)>",
+    "{{ 7*7 }}",
+    "\"'&<b>",
+]
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    X, y = gl.simulate_votes(5000, groups=[5] + [1] * 15, random_state=0)
+    return X, y, gl.LatentSML(structure=[0] * 5 + list(range(1, 16))).fit(X)
+
+
+@pytest.fixture(scope="module")
+def summary(simulated):
+    X, y, model = simulated
+    return summarize(model, X, truth=(y == 1).astype(int), title="test", source="simulated")
+
+
+# -- the summary --------------------------------------------------------------------------------------------
+
+
+def test_the_summary_is_plain_and_survives_json(summary):
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_the_summary_says_what_the_model_says(simulated, summary):
+    _, _, model = simulated
+    assert summary["groups"][0]["voters"] == [0, 1, 2, 3, 4]
+    assert [voter["group"] for voter in summary["voters"]] == ["A"] * 5 + [None] * 15
+    np.testing.assert_allclose(
+        [voter["balanced_accuracy"] for voter in summary["voters"]], model.balanced_accuracy_, atol=1e-4
+    )
+    assert sorted(summary["order"]) == list(range(20))
+    assert summary["panel"]["voters"] == model.select(5).tolist()
+    score = np.array(summary["matrices"]["score"])
+    np.testing.assert_allclose(score, model.score_matrix_ * (1 - np.eye(20)), rtol=0, atol=0.02 * score.max())
+
+
+def test_scores_against_the_truth(simulated, summary):
+    X, y, model = simulated
+    scored = {row["method"]: row["balanced_accuracy"] for row in summary["truth"]["methods"]}
+    assert scored["combined"] == round(gl.balanced_accuracy(y, model.predict(X)), 4)
+    assert scored["majority vote"] == round(gl.balanced_accuracy(y, gl.MajorityVote().fit_predict(X)), 4)
+    expected = {row["method"]: row["balanced_accuracy"] for row in summary["answer"]["expected"]}
+    assert abs(expected["combined"] - scored["combined"]) < 0.02  # the model is right here
+    positive, negative = gl.conditional_covariance(X, y)
+    np.testing.assert_allclose(summary["truth"]["conditional_positive"], positive * (1 - np.eye(20)), atol=1e-4)
+    np.testing.assert_allclose(summary["truth"]["conditional_negative"], negative * (1 - np.eye(20)), atol=1e-4)
+
+
+def test_unknown_truths_are_left_out(simulated):
+    X, y, model = simulated
+    truth = (y == 1).astype(int)
+    truth[100:] = -1
+    assert summarize(model, X, truth=truth)["truth"]["n_scored"] == 100
+    with pytest.raises(ValueError, match="two items of each class"):
+        summarize(model, X, truth=np.zeros(len(y), dtype=int))
+
+
+def test_patterns_and_items(simulated, summary):
+    X, _, model = simulated
+    for pattern in summary["patterns"]:
+        codes = np.array(pattern["votes"])
+        assert ((2 * codes - 1 == X).all(axis=1)).sum() == pattern["count"]
+        assert 0 < pattern["positive_votes"] < 20
+    for item in summary["items"]:
+        np.testing.assert_array_equal(2 * np.array(item["votes"]) - 1, X[item["row"]])
+        assert item["item"] == str(item["row"] + 1)
+        assert abs(model.predict_proba(X[item["row"]][None])[0, 1] - item["probability"]) < 1e-3
+    doubt = [abs(item["probability"] - 0.5) for item in summary["items"]]
+    assert max(doubt) <= np.sort(np.abs(model.predict_proba(X)[:, 1] - 0.5))[200]
+
+
+@pytest.mark.parametrize("estimator", [gl.DawidSkene(), gl.SpectralMetaLearner()])
+def test_other_models_of_the_voters(simulated, estimator):
+    X, _, _ = simulated
+    assert summarize(estimator.fit(X), X)["groups"] == []
+    with pytest.raises(TypeError, match="MajorityVote"):
+        summarize(gl.MajorityVote().fit(X), X)
+
+
+def test_other_readings_of_the_votes_are_told(simulated):
+    X, _, _ = simulated
+    part = gl.LatentSML(structure="independent").fit(X)
+    part.verdict_, part.ambiguous_ = "Two readings explain the votes.", False
+    part.rootings_ = [{"groups": np.zeros(20, dtype=int), "margin": np.float64(0.5), "labels_changed": 0.25}]
+    found = summarize(part, X)
+    assert part.verdict_ in found["answer"]["advice"]
+    assert found["structure"]["rootings"] == [{"groups": [0] * 20, "margin": 0.5, "labels_changed": 0.25}]
+    assert "20 voters in 1 group<" in render_html(found)
+    part.ambiguous_ = True
+    found = summarize(part, X, warnings=[part.verdict_])
+    assert found["warnings"].count(part.verdict_) == 1
+    assert part.verdict_ not in found["answer"]["advice"]
+
+
+def test_the_default_structure_is_reported(simulated):
+    X, _, _ = simulated
+    model = gl.LatentSML().fit(X)
+    found = summarize(model, X)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert len(found["structure"]["rootings"] or []) == len(getattr(model, "rootings_", ()))
+    render_html(found)
+
+
+def test_small_and_odd_votes(rng):
+    X = rng.choice(["no", "yes"], size=(60, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.loc[:10, "a"] = None
+    model = gl.LatentSML().fit(frame)
+    found = summarize(model, frame)
+    assert any("3 voters" in sentence for sentence in found["warnings"])
+    assert "3 voters" in render_html(found)
+    with pytest.raises(ValueError, match="voters"):
+        summarize(model, X[:, :2])
+
+
+def test_constant_voters_and_copies(simulated):
+    X, _, _ = simulated
+    X = np.column_stack([X, X[:, 0], np.ones(len(X), dtype=int)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gl.LatentSML(structure="independent").fit(X)
+        found = summarize(model, X)
+    assert found["voters"][20]["copy_of"] == "voter 0"
+    assert found["voters"][20]["uniqueness"] <= 0.5
+    assert found["voters"][21]["uniqueness"] == 0
+    page = render_html(found)
+    assert "copy of voter 0" in page
+    assert "says nothing" in page
+
+
+# -- worth --------------------------------------------------------------------------------------------------
+
+
+def within(model, noise=1e-9):
+    """Correlations within the classes of a model, its own covariance taken for that of the votes."""
+    covariance = model.population_covariance()
+    return correlation_within_classes(model, covariance, np.full_like(covariance, noise))
+
+
+def test_independent_voters_count_fully_and_copies_once():
+    alone = np.arange(4)
+    model = LatentModel(alone, 0.6, np.ones(4), np.ones(4), [0.7, 0.8, 0.6, 0.9], [0.7, 0.6, 0.9, 0.8])
+    assert effective_votes(within(model)) == pytest.approx(4)
+    np.testing.assert_allclose(uniqueness(within(model)), 1)
+    copies = LatentModel([0, 1, 1, 1], 0.5, [1, 1], [1, 1], [0.7] * 4, [0.7] * 4, copy_of=[0, 1, 1, 1])
+    assert effective_votes(within(copies)) == pytest.approx(2)
+    np.testing.assert_allclose(uniqueness(within(copies)), [1, 1 / 3, 1 / 3, 1 / 3])
+
+
+def test_the_model_of_the_truth_is_recovered():
+    """Within the classes the correlation is that of C+ and C-, where both classes are alike."""
+    model = LatentModel([0, 0, 0, 1], 0.5, [0.8, 1], [0.8, 1], [0.9, 0.8, 0.7, 0.7], [0.9, 0.8, 0.7, 0.7])
+    positive, _ = model.conditional_covariance()
+    scale = np.sqrt(np.diag(positive))
+    np.testing.assert_allclose(within(model), positive / np.outer(scale, scale), atol=1e-7)
+
+
+def test_an_echo_counts_less_the_closer_it_is():
+    def worth(rate):
+        rates = [rate] * 5 + [0.7]
+        return effective_votes(within(LatentModel([0] * 5 + [1], 0.5, [0.8, 1], [0.8, 1], rates, rates)))
+
+    values = [worth(rate) for rate in (0.6, 0.7, 0.8, 0.9, 0.99)]
+    assert values == sorted(values, reverse=True)
+    assert values[0] < 6
+    assert values[-1] < 2.2
+
+
+def test_what_may_be_chance_counts_as_nothing(simulated):
+    X, _, _ = simulated
+    model = gl.LatentSML(structure="independent").fit(X[:, 5:])
+    assert summarize(model, X[:, 5:])["answer"]["effective_votes"] > 13
+
+
+def test_expected_accuracy_of_certain_labels_is_one():
+    assert expected_balanced_accuracy(np.array([0, 1]), np.array([0.0, 1.0]), np.array([3, 5])) == 1
+    assert expected_balanced_accuracy(np.array([0, 1]), np.array([0.5, 0.5]), np.array([5, 5])) == 0.5
+
+
+# -- the page -----------------------------------------------------------------------------------------------
+
+
+def test_the_page_holds_everything_and_asks_for_nothing(summary):
+    page = render_html(summary)
+    for anchor in ("answer", "truth", "pairs", "tree", "voters", "items", "structure", "limits"):
+        assert f'id="{anchor}"' in page
+    assert page.count('class="heat"') == 6
+    links = re.findall(r'(?:src|href|url)\s*[=(]\s*"?([^"\s>)]*)', page)
+    assert all(link.startswith(("#", "data:")) for link in links)
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_hostile_names_stay_text(simulated):
+    X, y, _ = simulated
+    frame = pd.DataFrame(np.where(X[:, :5] == 1, HOSTILE[0], HOSTILE[1]), columns=HOSTILE)
+    frame.index = [f"<i>{i}</i>" for i in range(len(frame))]
+    model = gl.LatentSML().fit(frame)
+    found = summarize(
+        model, frame, truth=(y == 1).astype(int), title=HOSTILE[2], source=HOSTILE[0], warnings=[HOSTILE[2]]
+    )
+    page = render_html(found)
+    assert "<script>alert" not in page
+    assert "onerror=alert(1)>" not in page
+    assert "<i>" not in re.sub(r"<i( [^>]*)?></i>|<i style[^>]*>", "", page)
+    assert "{{ 7*7 }}" in page
+    assert len(re.findall(r"<script", page)) == 2
+    assert "<script>" not in model._repr_html_().replace("&lt;script&gt;", "")
+
+
+def test_the_page_of_124_voters_is_small(rng):
+    X, y = gl.simulate_votes(3000, groups=[22, 16, 10] + [2] * 20 + [1] * 36, random_state=0)
+    groups = np.repeat(np.arange(59), [22, 16, 10] + [2] * 20 + [1] * 36)
+    model = gl.LatentSML(structure=groups, max_iter=5, tol=1).fit(X)
+    page = render_html(summarize(model, X, truth=(y == 1).astype(int)))
+    assert len(page.encode()) < 2_500_000
+
+
+def test_the_page_without_its_libraries_names_the_install_command(summary, monkeypatch):
+    monkeypatch.setattr("goldless.report.html.find_spec", lambda _: None)
+    with pytest.raises(ValueError, match=r"jinja2 and matplotlib: pip install 'goldless\[report\]'"):
+        render_html(summary)
+
+
+def test_json_of_the_command_is_the_summary(tmp_path, capsys):
+    path = str(tmp_path / "votes.csv")
+    assert main(["simulate", "--items", "500", "-q", "-o", path]) == 0
+    assert main(["report", path, "--truth", "truth", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) >= {"schema_version", "answer", "voters", "truth"}
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_drawings():
+    assert drawing.percent(0.99996) == "> 99.9\u00a0%"
+    assert drawing.percent(None) == "unknown"
+    assert drawing.strip([1, 1, 0, -1, 1]) == [
+        {"x": 0, "length": 2, "code": 1},
+        {"x": 2, "length": 1, "code": 0},
+        {"x": 4, "length": 1, "code": 1},
+    ]
+    axes = drawing.Axes((0, 1), (0, 0))
+    assert axes.x(0) == axes.left
+    assert all(text != "-0" for side in axes.ticks().values() for _, text in side)
+
+
+# -- notebooks and plots ------------------------------------------------------------------------------------
+
+
+def test_the_small_version_for_notebooks(simulated):
+    _, _, model = simulated
+    html = model._repr_html_()
+    assert "20 voters, 1 group of voters" in html
+    assert model._repr_mimebundle_()["text/html"] == html
+    assert "LatentSML" in gl.LatentSML()._repr_html_()
+    assert "text/html" in gl.LatentSML()._repr_mimebundle_()
+
+
+def test_importing_goldless_imports_no_plots_and_no_templates():
+    code = "import sys, goldless; print([m for m in ('jinja2', 'matplotlib') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_every_plot_draws_on_given_axes(simulated):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    from goldless import plots
+
+    X, y, _ = simulated
+    model = gl.LatentSML().fit(pd.DataFrame(X, columns=[f"$voter_{i}" for i in range(20)]))
+    frame = pd.DataFrame(X, columns=model.feature_names_in_)
+    figure, axes = pyplot.subplots(2, 4, figsize=(20, 10), layout="constrained")
+    drawn = [
+        plots.score(model, ax=axes[0, 0]),
+        plots.covariance(model, ax=axes[0, 1]),
+        plots.covariance(model, "fitted", ax=axes[0, 2]),
+        plots.covariance(model, "left over", ax=axes[0, 3]),
+        plots.tree(model, ax=axes[1, 0]),
+        plots.residual_path(model, ax=axes[1, 1]),
+        plots.accuracy(model, ax=axes[1, 2]),
+        plots.score_against_conditional_covariance(model, frame, y, ax=axes[1, 3]),
+    ]
+    assert drawn == list(axes.flat)
+    figure.canvas.draw()
+    assert plots.accuracy(model, model.balanced_accuracy_).get_xlabel() == "true balanced accuracy"
+    with pytest.raises(ValueError, match="kind must be"):
+        plots.covariance(model, "other")
+    pyplot.close("all")
