@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from goldless.kernels.compiled import compiled
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15  # 512 words a voter: the bit columns of a chunk stay in cache
@@ -52,7 +52,7 @@ def pair_counts(codes: NDArray[np.int8], complete: bool) -> tuple[NDArray[np.int
     return totals[2], totals[1], both_positive
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bit_columns(codes, wanted):
     """Return words of shape (n_voters, n_words): bit r of word w says whether row 64 w + r equals wanted."""
     n_rows, n_voters = codes.shape
@@ -70,7 +70,7 @@ def _bit_columns(codes, wanted):
     return words
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _popcount(word):
     """Count the bits of a 64-bit word (LLVM turns this pattern into the machine's own instruction)."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -79,7 +79,7 @@ def _popcount(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _common_bits(left, right, symmetric):
     """Return for every pair of columns the number of rows set in both."""
     n_voters, n_words = left.shape

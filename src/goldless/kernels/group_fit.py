@@ -12,12 +12,13 @@ A label is a number from 0 to m - 1; ``size[label]`` counts its voters and ``cou
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from goldless.kernels.compiled import compiled
 
 TINY = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weighted_residual(covariance, weight, label, loading, coupling):
     """Q, the weighted residual over unordered pairs."""
     m = len(loading)
@@ -32,7 +33,7 @@ def weighted_residual(covariance, weight, label, loading, coupling):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sweep_loadings(covariance, weight, label, loading, coupling, chosen):
     """One pass of exact coordinate minimisation over the loadings u_i of `chosen` voters."""
     m = len(loading)
@@ -61,7 +62,7 @@ def sweep_loadings(covariance, weight, label, loading, coupling, chosen):
     return change / scale
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _update_coupling(covariance, weight, label, loading, coupling, k, lowest):
     """Group k jointly: scale s of its loadings and its coupling t, in closed form.
 
@@ -105,7 +106,7 @@ def _update_coupling(covariance, weight, label, loading, coupling, k, lowest):
     coupling[k] = min(1.0, max(lowest, across))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refit(covariance, weight, label, size, loading, coupling, lowest, max_sweeps, tolerance):
     """Coordinate descent on all loadings and couplings, in place; returns Q."""
     m = len(loading)
@@ -122,7 +123,7 @@ def refit(covariance, weight, label, size, loading, coupling, lowest, max_sweeps
     return weighted_residual(covariance, weight, label, loading, coupling)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refit_members(covariance, weight, label, size, loading, coupling, lowest, k, l, sweeps):
     """Coordinate descent on the loadings and couplings of groups k and l only."""
     m = len(loading)
@@ -135,3 +136,23 @@ def refit_members(covariance, weight, label, size, loading, coupling, lowest, k,
             _update_coupling(covariance, weight, label, loading, coupling, k, lowest)
         if l != k and size[l] > 1:
             _update_coupling(covariance, weight, label, loading, coupling, l, lowest)
+
+
+@compiled
+def evaluate_partitions(covariance, weight, partitions, flat_loading, lowest):
+    """Q of every partition (rows of labels below m), each fitted from the flat loadings."""
+    count, m = partitions.shape
+    result = np.empty(count)
+    size = np.zeros(m, dtype=np.int64)
+    for p in range(count):
+        label = partitions[p].copy()
+        size[:] = 0
+        for i in range(m):
+            size[label[i]] += 1
+        coupling = np.ones(m)
+        for k in range(m):
+            if size[k] > 1:
+                coupling[k] = max(lowest, 0.7)
+        loading = flat_loading.copy()
+        result[p] = refit(covariance, weight, label, size, loading, coupling, lowest, 100, 1e-6)
+    return result

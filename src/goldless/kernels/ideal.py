@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from numba import njit
+from goldless.kernels.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _vanishes(left, right, tol):
     """Whether two products are equal up to a relative tolerance."""
     return abs(left - right) <= tol * max(abs(left), abs(right))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def same_zero_pattern(covariance, first, second, tol):
     """Compare where M(first, j, k, l) and M(second, j, k, l) vanish, over all distinct j, k, l.
 

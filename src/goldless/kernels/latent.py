@@ -9,14 +9,15 @@ Pr(alpha_k = a | Y = s).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from goldless.kernels.compiled import compiled
 
 _TINY = 1e-300
 _NEGLIGIBLE = 1e-18  # a share of an item that no sum in double precision can see
 _SMALL = 1e-140  # the product of two numbers this small is still above zero
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _read_row(packed, row, block_of_byte, tables, evidence, hub):
     """Sum the table entries of a row: ``evidence[k, a]`` for the groups, ``hub[s]`` for the hub."""
     n_groups = evidence.shape[0]
@@ -34,7 +35,7 @@ def _read_row(packed, row, block_of_byte, tables, evidence, hub):
                 hub[state] += tables[byte, value, state]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_messages(evidence, group_rates, likelihood, mixed, hub):
     """Turn group evidence into likelihoods (largest = 1) and add every group's message to the hub.
 
@@ -65,7 +66,7 @@ def _add_messages(evidence, group_rates, likelihood, mixed, hub):
         hub[state] += total + np.log(product)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def evaluate(packed, block_of_byte, tables, group_rates, hub_out):
     """Fill ``hub_out[row, s]`` with log Pr(votes of the row | Y = s)."""
     n_groups, _, n_states = group_rates.shape
@@ -78,7 +79,7 @@ def evaluate(packed, block_of_byte, tables, group_rates, hub_out):
         _add_messages(evidence, group_rates, likelihood, mixed, hub)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def evaluate_groups(packed, block_of_byte, tables, group_rates, state_weights, out):
     """Fill ``out[row, k]`` with Pr(alpha_k = positive | all votes of the row)."""
     n_groups, _, n_states = group_rates.shape
@@ -97,7 +98,7 @@ def evaluate_groups(packed, block_of_byte, tables, group_rates, state_weights, o
             out[row, k] = min(positive, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _posterior(hub, state_weights):
     """Turn log-likelihoods into posterior probabilities in place; return the log of the marginal."""
     top = hub.max()
@@ -111,7 +112,7 @@ def _posterior(hub, state_weights):
     return top + np.log(total)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expect(packed, counts, block_of_byte, tables, group_rates, state_weights, state_counts, group_counts, histogram):
     """Add the expected counts of the rows (E-step) and return their log-likelihood.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from goldless.kernels.compiled import compiled
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15
@@ -105,7 +105,7 @@ class PackingPlan:
         return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pack(codes, byte_of_voter, weight_of_voter, shift, packed):
     """Add every vote's digit to its byte."""
     for row in range(codes.shape[0]):
@@ -115,7 +115,7 @@ def _pack(codes, byte_of_voter, weight_of_voter, shift, packed):
                 packed[row, byte] += np.uint8(weight_of_voter[voter] * (codes[row, voter] + shift))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill_tables(byte_of_voter, weight_of_voter, n_states, log_votes, tables):
     """Add the log-probability of a voter's vote to every value of its byte that says it."""
     for voter in range(byte_of_voter.size):
@@ -129,7 +129,7 @@ def _fill_tables(byte_of_voter, weight_of_voter, n_states, log_votes, tables):
                     table[value, state] += log_votes[voter, state, vote]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_votes(byte_of_voter, weight_of_voter, n_states, histogram, counts):
     """Sum a histogram over the values of a byte that say each vote of a voter."""
     for voter in range(byte_of_voter.size):

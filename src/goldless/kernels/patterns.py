@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from goldless.kernels.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hash_row(packed, row):
     """FNV-1a over the bytes of a row, with a final mix so that low bits can be used as a slot."""
     value = np.uint64(14695981039346656037)
@@ -15,7 +16,7 @@ def _hash_row(packed, row):
     return value ^ (value >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _same_row(packed, left, right):
     for byte in range(packed.shape[1]):
         if packed[left, byte] != packed[right, byte]:
@@ -23,7 +24,7 @@ def _same_row(packed, left, right):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distinct_rows(packed):
     """Return (first, inverse): the first row of every distinct pattern, and the pattern of every row.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from goldless.kernels.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def descend(matrix, weights, loadings, tol, max_sweeps):
     """Minimise ``sum w_ij (v_i v_j - r_ij)^2`` over v in place, one coordinate at a time.
 

@@ -7,9 +7,9 @@ k, l different from i, j and from each other, for a symmetric matrix whose diago
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from goldless.kernels.compiled import compiled
 from goldless.kernels.threads import ordered_map
 
 _N_TASKS = 16
@@ -67,7 +67,7 @@ def _round_robin(n_blocks: int) -> list[list[tuple[int, int]]]:
     return rounds
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _score_of_sets(covariance, first, step):
     """Sum over sets a < b < c < d with a = first, first + step, ...; fills the upper triangle.
 
@@ -118,7 +118,7 @@ def _score_of_sets(covariance, first, step):
     return score
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _score_of_pairs(covariance, firsts, seconds, score):
     """Add the terms of every pair (i, k), i in firsts, k in seconds, i != k, to rows i and k of the score.
 
@@ -181,7 +181,7 @@ def _score_of_pairs(covariance, firsts, seconds, score):
                 before_y += y[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _radix_sort(keys, order, keys_other, order_other, counts, n_points):
     """Sort keys (and order with them) by four passes over eight bits; passes with one value are skipped."""
     counts[:] = 0
@@ -217,7 +217,7 @@ def _radix_sort(keys, order, keys_other, order_other, counts, n_points):
             order[point] = order_source[point]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _settle(order, slope, n_points):
     """Finish a sort by 32-bit keys in double precision (insertion sort of an almost sorted list)."""
     for point in range(1, n_points):
@@ -230,7 +230,7 @@ def _settle(order, slope, n_points):
         order[place] = j
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _mix(state):
     """Return the splitmix64 output for a state: a random 64-bit word for every counter value."""
     word = state * np.uint64(0x9E3779B97F4A7C15)
@@ -239,7 +239,7 @@ def _mix(state):
     return word ^ (word >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sample_row(covariance, i, n_samples, seed, score, error):
     """Fill row i of the upper triangle; every entry draws from a stream of its own."""
     m = covariance.shape[0]

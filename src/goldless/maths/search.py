@@ -18,10 +18,10 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.special import gammaln
 
-from goldless.kernels import search as kernel
-from goldless.kernels.group_fit import refit
+from goldless.kernels.group_fit import evaluate_partitions, refit
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
+from goldless.maths.descent import Descent, Grouping
 from goldless.maths.rank_one import complete_rank_one
 
 _ENUMERATED_UP_TO = 8  # voters; there are 4,140 partitions of eight
@@ -187,8 +187,8 @@ class _Problem:
         self.n_pairs = int(known.sum()) // 2
         self.flat = complete_rank_one(self.covariance, known, self.weight) if known.any() else np.zeros(self.m)
 
-    def _state(self, groups: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return labels, sizes, loadings and couplings to start a fit from.
+    def _start(self, groups: NDArray[np.int64]) -> Grouping:
+        """Return loadings and couplings to start a fit from.
 
         A group of three or more starts from the leading eigenvector of its block, others from the flat loadings.
         """
@@ -199,22 +199,20 @@ class _Problem:
             values, vectors = np.linalg.eigh(self.covariance[np.ix_(members, members)])
             block = vectors[:, -1] * np.sqrt(max(values[-1], 1e-6))
             loading[members] = block if block @ self.flat[members] >= 0 else -block
-        return groups.astype(np.int64).copy(), size, loading, np.where(size > 1, 0.7, 1.0)
+        return Grouping(groups.astype(np.int64).copy(), size, loading, np.where(size > 1, 0.7, 1.0))
 
     def fit(self, groups: NDArray[np.int64], sweeps: int = 300, tol: float = 1e-7) -> tuple[float, NDArray, NDArray]:
         """Return the weighted residual of a grouping, its loadings and its couplings."""
-        label, size, loading, coupling = self._state(groups)
-        value = refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, sweeps, tol)
-        return float(value), loading, coupling
+        state = self._start(groups)
+        value = refit(self.covariance, self.weight, *state.arrays, self.lowest, sweeps, tol)
+        return float(value), state.loading, state.coupling
 
     def search(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
         """Descend from a grouping to a local optimum."""
-        label, size, loading, coupling = self._state(groups)
-        refit(self.covariance, self.weight, label, size, loading, coupling, self.lowest, 150, 1e-4)
-        value = kernel.local_search(
-            self.covariance, self.weight, label, size, loading, coupling, self.lowest, price, 50
-        )
-        return Reading(relabel(label), float(value))
+        state = self._start(groups)
+        refit(self.covariance, self.weight, *state.arrays, self.lowest, 150, 1e-4)
+        value = Descent(self.covariance, self.weight, self.lowest, price).run(state)
+        return Reading(relabel(state.label), value)
 
     def degrees_of_freedom(self, groups: NDArray[np.int64]) -> int:
         """Return the number of known covariances less the number of parameters, at least one."""
@@ -245,6 +243,8 @@ class _Problem:
             if reading.groups.max() > 0 and (key not in found or reading.objective < found[key].objective):
                 found[key] = reading
 
+        alone = np.arange(self.m)
+        keep(Reading(alone, self.fit(alone)[0]))
         for start in starts:
             keep(self.search(start, price))
         tried: set[bytes] = set()
@@ -264,7 +264,7 @@ class _Problem:
     def _enumerate(self, price: NDArray[np.float64]) -> list[Reading]:
         """Compare all partitions."""
         partitions = set_partitions(self.m)
-        values = kernel.evaluate_partitions(self.covariance, self.weight, partitions, self.flat, self.lowest)
+        values = evaluate_partitions(self.covariance, self.weight, partitions, self.flat, self.lowest)
         objective = values + np.array([_price_of(row, price) for row in partitions])
         # of equal structures the one with fewest voters in groups, which enumeration lists last
         order = np.lexsort([-np.arange(len(objective)), objective.round(9)])[:_READINGS_KEPT]

@@ -1,0 +1,198 @@
+"""Local search over groupings: voters and groups change places while the objective falls.
+
+The covariance model and its notation are those of :mod:`goldless.kernels.group_fit`; the objective is its weighted
+residual plus ``price[s]`` for every group of s voters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.kernels.group_fit import refit, refit_members, weighted_residual
+from goldless.kernels.moves import apply_move, apply_moves, best_moves
+
+_ROUNDS = 50
+_MOVES_PER_VOTER = 20
+_TRIALS = 40  # moves that promise little and are refitted before they are judged
+_GAIN = 1e-7  # relative to the objective: smaller gains are none
+_SMALLEST_SPLIT = 4
+
+
+@dataclass
+class Grouping:
+    """A grouping with its loadings and couplings, changed in place.
+
+    ``size`` and ``coupling`` are indexed by label, a number from 0 to m - 1.
+    """
+
+    label: NDArray[np.int64]
+    size: NDArray[np.int64]
+    loading: NDArray[np.float64]
+    coupling: NDArray[np.float64]
+
+    def copy(self) -> Grouping:
+        """Return an independent copy."""
+        return Grouping(self.label.copy(), self.size.copy(), self.loading.copy(), self.coupling.copy())
+
+    @property
+    def arrays(self) -> Any:
+        """The four arrays, in the order kernels take them."""
+        return self.label, self.size, self.loading, self.coupling
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """Labels of groups of two voters or more."""
+        return np.flatnonzero(self.size > 1)
+
+    def merge(self, into: int, other: int, ratio: float) -> None:
+        """Let one group join another, with its loadings scaled."""
+        members = self.label == other
+        self.loading[members] *= ratio
+        self.label[members] = into
+        self.coupling[into] = min(self.coupling[into], self.coupling[other])
+        self.size[into] += self.size[other]
+        self.size[other], self.coupling[other] = 0, 1.0
+
+    def dissolve(self, group: int) -> None:
+        """Leave every member of a group alone, with the loading it had towards the rest."""
+        members = np.flatnonzero(self.label == group)
+        self.loading[members] *= self.coupling[group]
+        free = np.flatnonzero(self.size == 0)[: len(members) - 1]
+        self.label[members[1:]] = free
+        self.size[free], self.size[group] = 1, 1
+        self.coupling[free], self.coupling[group] = 1.0, 1.0
+
+    def split(self, group: int, members: NDArray[np.int64]) -> int:
+        """Give some members of a group a group of their own, and return its label."""
+        fresh = int(np.flatnonzero(self.size == 0)[0])
+        self.label[members] = fresh
+        self.size[fresh] = len(members)
+        self.size[group] -= len(members)
+        self.coupling[fresh] = self.coupling[group]
+        return fresh
+
+
+class Descent:
+    """Descends from groupings to local optima of one objective."""
+
+    def __init__(
+        self,
+        covariance: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        lowest: float,
+        price: NDArray[np.float64],
+    ):
+        self.data: Any = (covariance, weight)
+        self.lowest = lowest
+        self.price = price
+
+    def run(self, state: Grouping) -> float:
+        """Move voters and whole groups until neither helps, and return the objective."""
+        for _ in range(_ROUNDS):
+            objective = self._move_voters(state)
+            if not self._change_groups(state, objective):
+                break
+        return self._refit(state, 300, 1e-7)
+
+    def _refit(self, state: Grouping, sweeps: int, tol: float) -> float:
+        """Fit loadings and couplings, and return the objective."""
+        return float(refit(*self.data, *state.arrays, self.lowest, sweeps, tol)) + self._price(state)
+
+    def _price(self, state: Grouping) -> float:
+        return float(self.price[state.size].sum())
+
+    def _move_voters(self, state: Grouping) -> float:
+        """Take the moves of single voters that promise most, then try refitted ones; return the objective."""
+        n_voters = at_once = len(state.label)
+        objective = self._refit(state, 30, 1e-4)
+        moves = 0
+        while moves < _MOVES_PER_VOTER * n_voters:
+            change, kind, target = best_moves(*self.data, *state.arrays, self.price)
+            if change.min() < -_GAIN * (1 + abs(objective)):
+                moves += apply_moves(*self.data, *state.arrays, self.lowest, change, kind, target, at_once)
+                updated = self._refit(state, 3, 1e-4)
+                if updated >= objective:  # moves disturbed each other: from now on one at a time
+                    at_once = 1
+                objective = updated
+                continue
+            objective = self._refit(state, 60, 1e-5)
+            better = self._try_moves(state, objective)
+            if better is None:
+                break
+            objective = better
+            moves += 1
+        return objective
+
+    def _try_moves(self, state: Grouping, objective: float) -> float | None:
+        """Refit the likeliest moves and take the first that helps; None if none does."""
+        change, kind, target = best_moves(*self.data, *state.arrays, self.price)
+        for voter in np.argsort(change)[:_TRIALS]:
+            if not change[voter] < 1.5 * self.price[2]:
+                break
+            trial = state.copy()
+            apply_move(*self.data, *trial.arrays, self.lowest, voter, kind[voter], target[voter])
+            value = self._refit(trial, 10, 1e-4)
+            if value < objective - _GAIN * (1 + abs(objective)):
+                state.__dict__.update(trial.__dict__)
+                return value
+        return None
+
+    def _change_groups(self, state: Grouping, objective: float) -> bool:
+        """Take the best merger, dissolution or split after a local refit; say whether any helps."""
+        best, best_state = objective - _GAIN * (1 + abs(objective)), None
+        for trial in self._group_changes(state):
+            value = float(weighted_residual(*self.data, trial.label, trial.loading, trial.coupling))
+            value += self._price(trial)
+            if value < best:
+                best, best_state = value, trial
+        if best_state is None:
+            return False
+        state.__dict__.update(best_state.__dict__)
+        return True
+
+    def _group_changes(self, state: Grouping) -> Iterator[Grouping]:
+        """Yield the groupings one change of groups away, each refitted where it changed."""
+        groups = state.groups
+        for position, group in enumerate(groups):
+            parts = self._halves(state, group)
+            if parts is not None:
+                trial = state.copy()
+                fresh = trial.split(group, parts)
+                refit_members(*self.data, *trial.arrays, self.lowest, group, fresh, 4)
+                yield trial
+            trial = state.copy()
+            trial.dissolve(group)
+            refit(*self.data, *trial.arrays, self.lowest, 4, 1e-4)
+            yield trial
+            for other in groups[:position]:
+                trial = state.copy()
+                trial.merge(group, other, self._ratio_between(state, group, other))
+                refit_members(*self.data, *trial.arrays, self.lowest, group, group, 4)
+                yield trial
+
+    def _ratio_between(self, state: Grouping, group: int, other: int) -> float:
+        """Return the scale of another group's loadings that fits the block between the two."""
+        block = np.ix_(state.label == group, state.label == other)
+        covariance, weight = (matrix[block] for matrix in self.data)
+        product = np.outer(state.loading[state.label == group], state.loading[state.label == other])
+        denominator = float((weight * product**2).sum())
+        ratio = float((weight * covariance * product).sum()) / denominator if denominator > 1e-12 else 1.0
+        return ratio if ratio > 0 else 1.0
+
+    def _halves(self, state: Grouping, group: int) -> NDArray[np.int64] | None:
+        """Return the half of a group without its first member, cut by what the fit leaves over, or None."""
+        members = np.flatnonzero(state.label == group)
+        if len(members) < _SMALLEST_SPLIT:
+            return None
+        block = np.ix_(members, members)
+        covariance, weight = (matrix[block] for matrix in self.data)
+        left_over = np.sqrt(weight) * (covariance - np.outer(state.loading[members], state.loading[members]))
+        np.fill_diagonal(left_over, 0.0)
+        leading = np.linalg.eigh(left_over)[1][:, -1] > 0
+        moved = members[leading != leading[0]]
+        return moved if 2 <= len(moved) <= len(members) - 2 else None
