@@ -80,7 +80,9 @@ def build_parser() -> argparse.ArgumentParser:
     common, reading, fitting = _common(), _reading(), _fitting()
 
     demo = add("demo", run_demo, "do the main job on real votes: inspect, combine, select, report, score", common)
-    demo.add_argument("--seed", type=int, default=1, help="seed of the ensemble (default 1)")
+    demo.add_argument(
+        "--seed", type=int, default=1, help="seed of the ensemble (default 1; on seed 0 the majority happens to win)"
+    )
     _output(demo, "report to write (default goldless-demo.html in a new temporary folder)")
 
     inspect = add(

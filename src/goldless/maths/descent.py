@@ -21,6 +21,7 @@ _MOVES_PER_VOTER = 20
 _TRIALS = 40  # moves that promise little and are refitted before they are judged
 _GAIN = 1e-7  # relative to the objective: smaller gains are none
 _SMALLEST_SPLIT = 4
+_MERGERS = 60  # pairs of groups tried in a round, the likeliest
 
 
 @dataclass
@@ -157,8 +158,7 @@ class Descent:
 
     def _group_changes(self, state: Grouping) -> Iterator[Grouping]:
         """Yield the groupings one change of groups away, each refitted where it changed."""
-        groups = state.groups
-        for position, group in enumerate(groups):
+        for group in state.groups:
             parts = self._halves(state, group)
             if parts is not None:
                 trial = state.copy()
@@ -169,11 +169,27 @@ class Descent:
             trial.dissolve(group)
             refit(*self.data, *trial.arrays, self.lowest, 4, 1e-4)
             yield trial
-            for other in groups[:position]:
-                trial = state.copy()
-                trial.merge(group, other, self._ratio_between(state, group, other))
-                refit_members(*self.data, *trial.arrays, self.lowest, group, group, 4)
-                yield trial
+        for group, other in self._likely_mergers(state):
+            trial = state.copy()
+            trial.merge(group, other, self._ratio_between(state, group, other))
+            refit_members(*self.data, *trial.arrays, self.lowest, group, group, 4)
+            yield trial
+
+    def _likely_mergers(self, state: Grouping) -> list[tuple[int, int]]:
+        """Return the pairs of groups that could gain by merging, those that could gain most first.
+
+        Merging ties two couplings together and frees only the block between the groups, so at a good fit it can
+        save no more than the residual of that block and the difference in price.
+        """
+        covariance, weight = self.data
+        groups, outside = state.groups, state.coupling[state.label] * state.loading
+        member = (state.label[:, None] == groups[None, :]).astype(float)
+        across = member.T @ (weight * (covariance - np.outer(outside, outside)) ** 2) @ member
+        first, second = np.tril_indices(len(groups), -1)
+        size, other = state.size[groups][first], state.size[groups][second]
+        gain = across[first, second] + self.price[size] + self.price[other] - self.price[size + other]
+        likely = np.argsort(-gain, kind="stable")[:_MERGERS]
+        return [(groups[first[pair]], groups[second[pair]]) for pair in likely if gain[pair] > 0]
 
     def _ratio_between(self, state: Grouping, group: int, other: int) -> float:
         """Return the scale of another group's loadings that fits the block between the two."""
