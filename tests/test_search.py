@@ -166,6 +166,14 @@ def test_half_and_half_is_always_ambiguous():
         assert "almost as well" in model.verdict_
 
 
+@pytest.mark.parametrize("n_voters", [4, 6, 8, 12])
+def test_independent_voters_are_not_called_ambiguous(n_voters):
+    """A pair more in a group that explains nothing is not another reading."""
+    X, _ = gl.simulate_votes(5000, [1] * n_voters, group_accuracy=(0.7, 1.0), random_state=n_voters)
+    model = gl.LatentSML().fit(X)
+    assert not model.ambiguous_
+
+
 def test_readings_are_reported_with_margins_and_changes():
     X, _ = gl.simulate_votes(10_000, [5] + [1] * 15, random_state=0)
     model = gl.LatentSML().fit(X)

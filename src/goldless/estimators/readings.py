@@ -23,10 +23,14 @@ _TOL = 1e-5
 def nearby_readings(
     table: PatternTable, model: LatentModel, structure: Structure, prior: RatePrior
 ) -> tuple[Rooting, ...]:
-    """Fit the nearest other readings of the search and compare their labels, nearest first."""
+    """Fit the nearest other readings of the search and compare their labels, nearest first.
+
+    A reading that only adds voters to groups, and hardly fits better for it, is no other reading and left out.
+    """
     positive = model.log_likelihood_ratio(table.codes) > 0
+    chosen, *others = structure.readings
     found = []
-    for reading in structure.readings[1 : 1 + _READINGS_FITTED]:
+    for reading in [other for other in others if not other.is_idle_extension_of(chosen)][:_READINGS_FITTED]:
         other = fit_tree(table, reading.groups, prior, _ITERATIONS, _TOL).model
         differs = (other.log_likelihood_ratio(table.codes) > 0) != positive
         margin = (reading.objective - structure.objective) / structure.penalty

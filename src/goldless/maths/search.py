@@ -34,10 +34,19 @@ _MULTIPLICITY = 2.0
 
 
 class Reading(NamedTuple):
-    """One way to read the votes: a grouping and the value of the search's objective."""
+    """One way to read the votes: a grouping, the value of the objective, and the part of it that is price."""
 
     groups: NDArray[np.int64]
     objective: float
+    price: float
+
+    def is_idle_extension_of(self, other: Reading) -> bool:
+        """Whether this only adds to the other's groups, and gains less than half of what the addition costs."""
+        extra = self.price - other.price
+        gain = extra - (self.objective - other.objective)
+        together = other.groups[:, None] == other.groups[None, :]
+        kept_together = self.groups[:, None] == self.groups[None, :]
+        return bool((kept_together | ~together).all()) and gain < extra / 2
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,7 @@ def search_structure(
     log_n = float(np.log(max(n_items, 2)))
     if problem.m < 4:
         alone = np.arange(problem.m)
-        readings = [Reading(alone, problem.fit(alone)[0])]
+        readings = [Reading(alone, problem.fit(alone)[0], 0.0)]
         return problem.structure(readings, overdispersion=1.0, price=group_prices(problem.m, log_n))
     candidates = [np.arange(problem.m), *(relabel(start) for start in starts)]
     rich = problem.best_readings(group_prices(problem.m, log_n), [*candidates, *problem.linkage_starts()])
@@ -212,7 +221,8 @@ class _Problem:
         state = self._start(groups)
         refit(self.covariance, self.weight, *state.arrays, self.lowest, 150, 1e-4)
         value = Descent(self.covariance, self.weight, self.lowest, price).run(state)
-        return Reading(relabel(state.label), value)
+        groups = relabel(state.label)
+        return Reading(groups, value, _price_of(groups, price))
 
     def degrees_of_freedom(self, groups: NDArray[np.int64]) -> int:
         """Return the number of known covariances less the number of parameters, at least one."""
@@ -244,7 +254,7 @@ class _Problem:
                 found[key] = reading
 
         alone = np.arange(self.m)
-        keep(Reading(alone, self.fit(alone)[0]))
+        keep(self._reading(alone, price))
         for start in starts:
             keep(self.search(start, price))
         tried: set[bytes] = set()
@@ -254,21 +264,27 @@ class _Problem:
             if not fresh:
                 break
             tried |= {groups.tobytes() for groups in fresh}
-            roots = [Reading(groups, self.fit(groups, 150, 1e-4)[0] + _price_of(groups, price)) for groups in fresh]
+            roots = [self._reading(groups, price) for groups in fresh]
             for root in sorted(roots, key=lambda reading: reading.objective)[:_REROOTS_SEARCHED]:
                 keep(self.search(root.groups, price))
             for root in roots:
                 keep(root)
         return sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
 
+    def _reading(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
+        """Fit a grouping as it is."""
+        cost = _price_of(groups, price)
+        return Reading(groups, self.fit(groups, 150, 1e-4)[0] + cost, cost)
+
     def _enumerate(self, price: NDArray[np.float64]) -> list[Reading]:
         """Compare all partitions."""
         partitions = set_partitions(self.m)
         values = evaluate_partitions(self.covariance, self.weight, partitions, self.flat, self.lowest)
-        objective = values + np.array([_price_of(row, price) for row in partitions])
+        cost = np.array([_price_of(row, price) for row in partitions])
+        objective = values + cost
         # of equal structures the one with fewest voters in groups, which enumeration lists last
         order = np.lexsort([-np.arange(len(objective)), objective.round(9)])[:_READINGS_KEPT]
-        return [Reading(partitions[row], float(objective[row])) for row in order]
+        return [Reading(partitions[row], float(objective[row]), float(cost[row])) for row in order]
 
     def structure(self, readings: list[Reading], overdispersion: float, price: NDArray[np.float64]) -> Structure:
         """Describe the best reading."""
