@@ -41,31 +41,32 @@ def unit_vote_counts(
         Start of Pr(state | votes); by default (negative, positive) by the mean over units of their mean vote.
         This also fixes the sign: most independent *units* are taken to beat a coin, not most voters.
     """
-    codes = table.codes
-    negative, positive = (codes == 0).astype(float), (codes == 1).astype(float)
-    n_groups = int(groups.max()) + 1
-    member = np.zeros((len(groups), n_groups))
-    member[np.arange(len(groups)), groups] = 1.0
-    said_positive, said = positive @ member, (positive + negative) @ member
-    latent = np.divide(said_positive, said, out=np.full(said.shape, 0.5), where=said > 0)
-    if hub is None:
-        units = np.maximum((said > 0).sum(axis=1), 1)
-        share = np.where(said > 0, latent, 0.0).sum(axis=1) / units
-        hub = np.stack([1 - share, share], axis=1)
+    negative, positive = (table.codes == 0).astype(float), (table.codes == 1).astype(float)
     own_latent = np.bincount(groups) >= 2
+    alone = ~own_latent[groups]
+    total, units = positive[:, alone].sum(axis=1), (positive + negative)[:, alone].sum(axis=1)
+    members = {int(group): np.flatnonzero(groups == group) for group in np.flatnonzero(own_latent)}
+    latent_of: dict[int, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
+    for group, voters in members.items():
+        said_positive = positive[:, voters].sum(axis=1)
+        said = said_positive + negative[:, voters].sum(axis=1)
+        asked = said > 0
+        mean = np.divide(said_positive, said, out=np.full(len(said), 0.5), where=asked)
+        latent_of[group] = (np.stack([1 - mean, mean], axis=1), asked)
+        total, units = total + np.where(asked, mean, 0.0), units + asked
+    if hub is None:
+        share = total / np.maximum(units, 1)
+        hub = np.stack([1 - share, share], axis=1)
     n_states = hub.shape[1]
     weight = hub * table.counts[:, None]
-    asked = (said > 0) & own_latent
-    latents = np.stack(
-        [(np.where(asked, 1 - latent, 0.0)).T @ weight, (np.where(asked, latent, 0.0)).T @ weight], axis=1
-    )
+    latents = np.zeros((len(own_latent), 2, n_states))
     votes = np.zeros((len(groups), max(n_states, 2), 2))
-    votes[:, :n_states, 0], votes[:, :n_states, 1] = negative.T @ weight, positive.T @ weight
-    counted = table.counts[:, None]
-    for voter in np.flatnonzero(own_latent[groups]):
-        of_latent = np.stack([1 - latent[:, groups[voter]], latent[:, groups[voter]]], axis=1) * counted
-        votes[voter] = 0.0
-        votes[voter, :2, 0], votes[voter, :2, 1] = negative[:, voter] @ of_latent, positive[:, voter] @ of_latent
+    votes[alone, :n_states, 0] = negative[:, alone].T @ weight
+    votes[alone, :n_states, 1] = positive[:, alone].T @ weight
+    for group, (latent, asked) in latent_of.items():
+        latents[group] = latent[asked].T @ weight[asked]
+        voters, counted = members[group], latent * table.counts[:, None]
+        votes[voters, :2, 0], votes[voters, :2, 1] = negative[:, voters].T @ counted, positive[:, voters].T @ counted
     return ExpectedCounts(weight.sum(axis=0), latents, votes, -np.inf)
 
 
