@@ -1,6 +1,7 @@
 """Panels of voters."""
 
 import numpy as np
+import pandas
 import pytest
 
 import goldless as gl
@@ -59,7 +60,6 @@ def test_a_panel_predicts_alone(rng):
 
 
 def test_panels_of_a_frame_are_names():
-    pandas = pytest.importorskip("pandas")
     X, _ = gl.simulate_votes(500, [1] * 5, random_state=1)
     frame = pandas.DataFrame(X, columns=list("abcde"))
     model = gl.LatentSML(structure="independent").fit(frame)

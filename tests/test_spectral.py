@@ -122,3 +122,13 @@ def test_bad_imbalance_is_named():
         ImbalanceRule("guess")
     with pytest.raises(ValueError, match="between -1 and 1"):
         ImbalanceRule(1.5)
+
+
+@pytest.mark.parametrize("draw", [7, 12, 20])
+def test_the_order_of_voters_does_not_turn_contrary_pairs(draw):
+    """A pair of voters that disagree has no direction of its own; the model must not take one from their order."""
+    X, _ = gl.simulate_votes(800, [3, 2] + [1] * 5, missing_rate=0.3, random_state=draw)
+    order = np.random.default_rng(draw).permutation(10)
+    model = gl.LatentSML(structure="paper", em=False).fit(X)
+    permuted = gl.LatentSML(structure="paper", em=False).fit(X[:, order])
+    np.testing.assert_allclose(permuted.predict_proba(X[:, order]), model.predict_proba(X), atol=1e-3)

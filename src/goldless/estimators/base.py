@@ -248,8 +248,9 @@ class LatentEstimator(VoteEstimator):
         The class balance enters here whatever the ``decision``, so with ``decision="ml"`` the most probable class
         need not be the predicted one.
         """
-        prior = lambda: self.latent_model_.log_prior_odds  # noqa: E731 - known once it is fitted
-        positive = self._on_patterns(X, lambda codes: probability(self._likelihood_ratio(codes) + prior()))
+        positive = self._on_patterns(
+            X, lambda codes: probability(self._likelihood_ratio(codes) + self.latent_model_.log_prior_odds)
+        )
         return np.stack([1 - positive, positive], axis=1)
 
     def _rate_prior(self, n_items: int, overdispersion: float) -> RatePrior:

@@ -74,7 +74,7 @@ def independent_estimate(table: PatternTable, estimate: CovarianceEstimate, rule
         return independent_model((1 + imbalance) / 2, *rates)
 
     if table.n_voters < 3:
-        return model(float(np.clip(estimate.mean.mean(), -0.9, 0.9)))
+        return model(float(np.clip((np.sign(loadings) * estimate.mean).mean(), -0.9, 0.9)))
     passes = GroupedPatterns(table, np.arange(table.n_voters))
     values, observed = centred_votes(table, estimate.mean)
     return model(
@@ -90,7 +90,8 @@ class LatentValues(NamedTuple):
 
     ``values`` are E[alpha_k | votes of the group], coded -1 to +1; ``observed`` says where the group voted;
     ``attenuation`` is Var(values) / Var(alpha_k): how much smaller covariances with the values are than with
-    alpha_k itself.
+    alpha_k itself. ``contrary`` marks pairs that disagree more than by chance: which way their latent points is
+    anybody's guess.
     """
 
     values: NDArray[np.float64]
@@ -98,6 +99,7 @@ class LatentValues(NamedTuple):
     attenuation: NDArray[np.float64]
     sensitivity: NDArray[np.float64]
     specificity: NDArray[np.float64]
+    contrary: NDArray[np.bool_]
 
 
 def first_stage(
@@ -111,7 +113,7 @@ def first_stage(
     n_groups = int(groups.max()) + 1
     values = np.zeros((table.n_patterns, n_groups))
     observed = np.zeros((table.n_patterns, n_groups), dtype=bool)
-    attenuation = np.ones(n_groups)
+    attenuation, contrary = np.ones(n_groups), np.zeros(n_groups, dtype=bool)
     sensitivity, specificity = np.ones(table.n_voters), np.ones(table.n_voters)
     for group in range(n_groups):
         members = np.flatnonzero(groups == group)
@@ -120,6 +122,7 @@ def first_stage(
         if len(members) == 1:  # alpha is the vote itself until Y is brought in
             values[:, group] = np.where(codes[:, 0] >= 0, 2.0 * codes[:, 0] - 1, 0.0)
             continue
+        contrary[group] = len(members) == 2 and estimate.covariance[members[0], members[1]] < 0
         part = table.voters(members)
         model = independent_estimate(part, _of_voters(estimate, members), rule.of_latents)
         sensitivity[members], specificity[members] = model.sensitivity, model.specificity
@@ -131,7 +134,7 @@ def first_stage(
         mean = weight @ values[:, group] / max(weight.sum(), 1)
         variance = weight @ (values[:, group] - mean) ** 2 / max(weight.sum(), 1)
         attenuation[group] = np.clip(variance / max(1 - mean**2, 1e-9), _ATTENUATION_FLOOR, 1.0)
-    return LatentValues(values, observed, attenuation, sensitivity, specificity)
+    return LatentValues(values, observed, attenuation, sensitivity, specificity, contrary)
 
 
 def two_stage_estimate(
@@ -159,7 +162,11 @@ def two_stage_estimate(
     covariance = (covariance - mean_first * mean_first.T) / np.outer(latents.attenuation, latents.attenuation)
     mean = np.diag(mean_first)
     known = (both >= 2) & ~np.eye(len(mean), dtype=bool)
-    loadings = spectral_loadings(np.where(known, covariance, 0.0), known)
+    loadings = spectral_loadings(np.where(known, covariance, 0.0), known, counted=~latents.contrary)
+    # the latent of a contrary pair is made to follow Y, so that the order of the voters does not matter
+    turned = latents.contrary & (loadings < 0)
+    loadings, mean = np.where(turned, -loadings, loadings), np.where(turned, -mean, mean)
+    latents = _turn(latents, turned, groups)
     alone = np.bincount(groups) == 1
     passes = GroupedPatterns(table, groups)
 
@@ -182,6 +189,16 @@ def two_stage_estimate(
     if len(mean) < 3:
         return model(float(np.clip(mean.mean(), -0.9, 0.9)))
     return model(rule.find(moment, lambda imbalance: passes.log_likelihood(model(imbalance))))
+
+
+def _turn(latents: LatentValues, turned: NDArray[np.bool_], groups: NDArray[np.int64]) -> LatentValues:
+    """Exchange the meanings of positive and negative for some latents."""
+    of_voter = turned[groups]
+    return latents._replace(
+        values=np.where(turned, -latents.values, latents.values),
+        sensitivity=np.where(of_voter, 1 - latents.specificity, latents.sensitivity),
+        specificity=np.where(of_voter, 1 - latents.sensitivity, latents.specificity),
+    )
 
 
 def _of_voters(estimate: CovarianceEstimate, voters: NDArray[np.integer]) -> CovarianceEstimate:

@@ -85,6 +85,10 @@ def _complete(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArr
         if len(voters) < 2:
             continue
         block = np.ascontiguousarray(matrix[np.ix_(voters, voters)])
+        if len(voters) == 2:  # one equation for two loadings: equal sizes
+            size = np.sqrt(abs(block[0, 1]))
+            loadings[voters] = size, np.copysign(size, block[0, 1])
+            continue
         block_weight = np.ascontiguousarray(weight[np.ix_(voters, voters)])
         part_loadings = _start(block, block_weight)
         descend(block, block_weight, part_loadings, _TOL, _MAX_SWEEPS)

@@ -22,15 +22,18 @@ def spectral_loadings(
     covariance: NDArray[np.float64],
     mask: NDArray[np.bool_] | None = None,
     weights: NDArray[np.float64] | None = None,
+    counted: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
     """Return v from the off-diagonal covariance, oriented so that most voters beat a coin.
 
-    If as many voters point one way as the other, the orientation with the larger sum is taken. Two voters
+    Only the voters ``counted`` (by default all) decide the orientation. If as many of them point one way as the
+    other, the one with the larger sum is taken. Two voters
     cannot tell their loadings apart: both get the square root of their covariance.
     """
     loadings = complete_rank_one(covariance, mask, weights)
-    lead = int((loadings > 0).sum()) - int((loadings < 0).sum())
-    flip = lead < 0 or (lead == 0 and loadings.sum() < 0)
+    deciding = loadings if counted is None else loadings[counted]
+    lead = int((deciding > 0).sum()) - int((deciding < 0).sum())
+    flip = lead < 0 or (lead == 0 and deciding.sum() < 0)
     return -loadings if flip else loadings
 
 
@@ -50,7 +53,7 @@ def imbalance_by_likelihood(log_likelihood: Callable[[float], float], n_grid: in
     best = int(values.argmax())
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, n_grid - 1)]
     refined = minimize_scalar(
-        lambda b: -log_likelihood(b), bounds=(low, high), method="bounded", options={"xatol": 1e-4}
+        lambda b: -log_likelihood(b), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
     )
     return float(refined.x) if -refined.fun >= values[best] else float(grid[best])
 
