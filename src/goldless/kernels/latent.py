@@ -1,9 +1,9 @@
 """One pass of the latent model over packed vote patterns.
 
-The hub ``Y`` has ``S`` states. Voters hang on the hub directly, or on a binary latent ``alpha_k`` that hangs
-on the hub. Bytes of block ``k < K`` belong to group ``k``, bytes of block ``K`` to the hub. ``tables`` holds
-the log-likelihood of each byte value in each state of its parent; ``group_rates[k, a, s]`` is
-Pr(alpha_k = a | Y = s).
+The hub ``Y`` has ``S`` states. ``tables[s, byte, value]`` is the log-likelihood of a byte value in a state of the
+hub, for the bytes before those of wide groups; with one row fewer than the hub has states it is the log-ratio to the
+first state, which is then 0. A wide group ``w`` has a binary latent and the bytes ``wide_start[w]`` to
+``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a, s]`` is Pr(alpha_w = a | Y = s).
 """
 
 from __future__ import annotations
@@ -14,143 +14,144 @@ from goldless.kernels.compiled import compiled
 
 _TINY = 1e-300
 _NEGLIGIBLE = 1e-18  # a share of an item that no sum in double precision can see
+_LOWEST = -50.0  # the logarithm of less than that
+_LARGE = 1e250
 _SMALL = 1e-140  # the product of two numbers this small is still above zero
 
 
 @compiled
-def _read_row(packed, row, block_of_byte, tables, evidence, hub):
-    """Sum the table entries of a row: ``evidence[k, a]`` for the groups, ``hub[s]`` for the hub."""
-    n_groups = evidence.shape[0]
-    n_states = hub.size
-    evidence[:] = 0.0
-    hub[:] = 0.0
-    for byte in range(packed.shape[1]):
-        block = block_of_byte[byte]
-        value = packed[row, byte]
-        if block < n_groups:
-            evidence[block, 0] += tables[byte, value, 0]
-            evidence[block, 1] += tables[byte, value, 1]
-        else:
-            for state in range(n_states):
-                hub[state] += tables[byte, value, state]
+def _read_narrow(row, tables, hub):
+    """Add the table entries of a row to the hub, the last states first if there are fewer tables than states."""
+    n_narrow = tables.shape[1]
+    first = hub.size - tables.shape[0]
+    for number in range(tables.shape[0]):
+        table = tables[number]
+        even, odd = 0.0, 0.0  # two sums, so that one need not wait for the other
+        for byte in range(0, n_narrow - 1, 2):
+            even += table[byte, row[byte]]
+            odd += table[byte + 1, row[byte + 1]]
+        if n_narrow % 2:
+            even += table[n_narrow - 1, row[n_narrow - 1]]
+        hub[first + number] += even + odd
 
 
 @compiled
-def _add_messages(evidence, group_rates, likelihood, mixed, hub):
-    """Turn group evidence into likelihoods (largest = 1) and add every group's message to the hub.
+def _read_wide(row, wide, wide_start, wide_rates, likelihood, mixed, hub):
+    """Add the messages of the wide groups to the hub; return the log of what likelihoods were scaled by.
 
-    ``likelihood[k, a]`` is proportional to Pr(votes of k | alpha_k = a), ``mixed[k, s]`` is its mean over
-    alpha_k given Y = s.
+    ``likelihood[w, a]`` is proportional to Pr(votes of w | alpha_w = a), the larger 1, and ``mixed[w, s]`` is its
+    mean over alpha_w given Y = s.
     """
-    n_groups, _, n_states = group_rates.shape
+    n_wide, _, n_states = wide_rates.shape
+    n_narrow = row.size - wide.shape[0]
     total = 0.0
-    for k in range(n_groups):
-        lead = evidence[k, 1] - evidence[k, 0]
-        if lead > 0.0:
-            total += evidence[k, 1]
-            likelihood[k, 0] = np.exp(-lead)
-            likelihood[k, 1] = 1.0
-        else:
-            total += evidence[k, 0]
-            likelihood[k, 0] = 1.0
-            likelihood[k, 1] = np.exp(lead)
+    for w in range(n_wide):
+        negative, positive = 0.0, 0.0
+        for byte in range(wide_start[w], wide_start[w + 1]):
+            value = row[n_narrow + byte]
+            negative += wide[byte, value, 0]
+            positive += wide[byte, value, 1]
+        lead = positive - negative
+        total += max(negative, positive)
+        likelihood[w, 0] = np.exp(-lead) if lead > 0.0 else 1.0
+        likelihood[w, 1] = 1.0 if lead > 0.0 else np.exp(lead)
     for state in range(n_states):
         product = 1.0  # of the groups' means; its logarithm is taken before it underflows
-        for k in range(n_groups):
-            mean = group_rates[k, 0, state] * likelihood[k, 0] + group_rates[k, 1, state] * likelihood[k, 1]
-            mixed[k, state] = max(mean, _SMALL)
-            product *= mixed[k, state]
+        for w in range(n_wide):
+            mean = wide_rates[w, 0, state] * likelihood[w, 0] + wide_rates[w, 1, state] * likelihood[w, 1]
+            mixed[w, state] = max(mean, _SMALL)
+            product *= mixed[w, state]
             if product < _SMALL:
                 hub[state] += np.log(product)
                 product = 1.0
-        hub[state] += total + np.log(product)
+        hub[state] += np.log(product)
+    return total
 
 
 @compiled
-def evaluate(packed, block_of_byte, tables, group_rates, hub_out):
-    """Fill ``hub_out[row, s]`` with log Pr(votes of the row | Y = s)."""
-    n_groups, _, n_states = group_rates.shape
-    evidence = np.empty((n_groups, 2))
-    likelihood = np.empty((n_groups, 2))
-    mixed = np.empty((n_groups, n_states))
-    for row in range(packed.shape[0]):
-        hub = hub_out[row]
-        _read_row(packed, row, block_of_byte, tables, evidence, hub)
-        _add_messages(evidence, group_rates, likelihood, mixed, hub)
+def evaluate(packed, tables, wide, wide_start, wide_rates, out):
+    """Fill ``out[row, s]`` with log Pr(votes of the row | Y = s), if there is a table for every state.
 
-
-@compiled
-def evaluate_groups(packed, block_of_byte, tables, group_rates, state_weights, out):
-    """Fill ``out[row, k]`` with Pr(alpha_k = positive | all votes of the row)."""
-    n_groups, _, n_states = group_rates.shape
-    evidence = np.empty((n_groups, 2))
-    likelihood = np.empty((n_groups, 2))
-    mixed = np.empty((n_groups, n_states))
-    hub = np.empty(n_states)
-    for row in range(packed.shape[0]):
-        _read_row(packed, row, block_of_byte, tables, evidence, hub)
-        _add_messages(evidence, group_rates, likelihood, mixed, hub)
-        _posterior(hub, state_weights)
-        for k in range(n_groups):
-            positive = 0.0
-            for state in range(n_states):
-                positive += hub[state] * group_rates[k, 1, state] * likelihood[k, 1] / mixed[k, state]
-            out[row, k] = min(positive, 1.0)
-
-
-@compiled
-def _posterior(hub, state_weights):
-    """Turn log-likelihoods into posterior probabilities in place; return the log of the marginal."""
-    top = hub.max()
-    total = 0.0
-    for state in range(hub.size):
-        hub[state] = state_weights[state] * np.exp(hub[state] - top)
-        total += hub[state]
-    total = max(total, _TINY)
-    for state in range(hub.size):
-        hub[state] /= total
-    return top + np.log(total)
-
-
-@compiled
-def expect(packed, counts, block_of_byte, tables, group_rates, state_weights, state_counts, group_counts, histogram):
-    """Add the expected counts of the rows (E-step) and return their log-likelihood.
-
-    ``state_counts[s]``, ``group_counts[k, a, s]`` and ``histogram[byte, value, parent state]`` are added to.
+    With one table fewer only differences between states mean anything.
     """
-    n_groups, _, n_states = group_rates.shape
-    evidence = np.empty((n_groups, 2))
-    likelihood = np.empty((n_groups, 2))
-    mixed = np.empty((n_groups, n_states))
-    parent = np.empty((n_groups, 2))
+    n_wide, _, n_states = wide_rates.shape
+    likelihood = np.empty((n_wide, 2))
+    mixed = np.empty((n_wide, n_states))
+    for i in range(packed.shape[0]):
+        hub = out[i]
+        hub[:] = 0.0
+        _read_narrow(packed[i], tables, hub)
+        if n_wide:
+            hub += _read_wide(packed[i], wide, wide_start, wide_rates, likelihood, mixed, hub)
+
+
+@compiled
+def expect(
+    packed, counts, tables, wide, wide_start, wide_rates, log_weights,
+    labels, histogram, wide_latents, wide_histogram,
+):  # fmt: skip
+    """Add what the rows expect (E-step) and return their log-likelihood relative to the first state.
+
+    ``labels[s]``, ``histogram[s - 1, byte, value]`` for every state but the first, ``wide_latents[w, a, s]`` and
+    ``wide_histogram[byte, value]`` for alpha = 1 are added to.
+    """
+    n_wide, _, n_states = wide_rates.shape
+    n_narrow = tables.shape[1]
+    likelihood = np.empty((n_wide, 2))
+    mixed = np.empty((n_wide, n_states))
+    parent = np.empty(n_wide)
     hub = np.empty(n_states)
-    log_likelihood = 0.0
-    for row in range(packed.shape[0]):
-        _read_row(packed, row, block_of_byte, tables, evidence, hub)
-        _add_messages(evidence, group_rates, likelihood, mixed, hub)
-        log_likelihood += counts[row] * _posterior(hub, state_weights)
+    log_likelihood, product = 0.0, 1.0
+    for i in range(packed.shape[0]):
+        row, count = packed[i], counts[i]
+        hub[:] = log_weights
+        _read_narrow(row, tables, hub)
+        scale = 0.0
+        if n_wide:
+            scale = _read_wide(row, wide, wide_start, wide_rates, likelihood, mixed, hub)
+        top = hub.max()
+        total = 0.0
         for state in range(n_states):
-            hub[state] *= counts[row]
-            state_counts[state] += hub[state]
-        for k in range(n_groups):
-            parent[k, 0] = 0.0
-            parent[k, 1] = 0.0
+            lead = hub[state] - top
+            hub[state] = 1.0 if lead >= 0.0 else np.exp(lead) if lead > _LOWEST else 0.0
+            total += hub[state]
+        log_likelihood += count * (top + scale)
+        if count == 1.0:  # many logarithms in one
+            product *= total
+            if product > _LARGE:
+                log_likelihood += np.log(product)
+                product = 1.0
+        else:
+            log_likelihood += count * np.log(total)
         for state in range(n_states):
-            if hub[state] < _NEGLIGIBLE * counts[row]:
-                continue  # most rows are sure of their state
-            for k in range(n_groups):
-                share = hub[state] / mixed[k, state]
-                for a in range(2):
-                    joint = share * group_rates[k, a, state] * likelihood[k, a]
-                    group_counts[k, a, state] += joint
-                    parent[k, a] += joint
-        for byte in range(packed.shape[1]):
-            block = block_of_byte[byte]
-            value = packed[row, byte]
-            if block < n_groups:
-                histogram[byte, value, 0] += parent[block, 0]
-                histogram[byte, value, 1] += parent[block, 1]
-            else:
-                for state in range(n_states):
-                    histogram[byte, value, state] += hub[state]
-    return log_likelihood
+            hub[state] *= count / total
+            labels[state] += hub[state]
+        for state in range(1, n_states):
+            share = hub[state]
+            if share >= _NEGLIGIBLE * count:  # most rows are sure of their state
+                of_state = histogram[state - 1]
+                for byte in range(n_narrow):
+                    of_state[byte, row[byte]] += share
+        if n_wide:
+            parent[:] = 0.0
+            for state in range(n_states):
+                if hub[state] >= _NEGLIGIBLE * count:
+                    for w in range(n_wide):
+                        share = hub[state] / mixed[w, state]
+                        positive = share * wide_rates[w, 1, state] * likelihood[w, 1]
+                        wide_latents[w, 0, state] += share * wide_rates[w, 0, state] * likelihood[w, 0]
+                        wide_latents[w, 1, state] += positive
+                        parent[w] += positive
+            for w in range(n_wide):
+                for byte in range(wide_start[w], wide_start[w + 1]):
+                    wide_histogram[byte, row[n_narrow + byte]] += parent[w]
+    return log_likelihood + np.log(product)
+
+
+@compiled
+def accumulate(packed, weights, histogram):
+    """Add the weights of the rows, one for each state, to ``histogram[s, byte, value]``."""
+    for i in range(packed.shape[0]):
+        for state in range(weights.shape[1]):
+            for byte in range(packed.shape[1]):
+                histogram[state, byte, packed[i, byte]] += weights[i, state]

@@ -1,4 +1,4 @@
-"""Several votes in one byte, and the look-up tables that replace loops over voters."""
+"""Several votes in one byte, so that a look-up in a table replaces a loop over voters."""
 
 from __future__ import annotations
 
@@ -13,131 +13,145 @@ from goldless.kernels.threads import ordered_map, row_chunks
 _CHUNK_ROWS = 1 << 15
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PackingPlan:
     """Which byte holds which vote, in mixed radix.
 
     Votes have two states (0, 1) or three (-1 missing, 0, 1). A byte holds eight votes of two states or five
-    of three, and never votes of two different blocks, so the contribution of a byte to the likelihood of its
-    block is one entry of a table.
+    of three. The voters of a group stand side by side in one byte, which the group may share with others. A group
+    too large for a byte is *wide*: it has bytes of its own, after those of all other groups.
 
     Attributes
     ----------
     n_states : {2, 3}
         2 when no vote is missing, otherwise 3.
-    byte_of_voter, weight_of_voter : ndarray of shape (n_voters,)
-        Byte that holds the voter and the value of one unit of its digit; byte -1 means left out.
-    block_of_byte : ndarray of shape (n_bytes,)
-        Block served by each byte.
+    n_voters : int
+        Number of voters, those left out among them.
+    voters : ndarray of shape (n_packed,)
+        The voters that are packed, in the order of their bytes and digits.
+    byte_start : ndarray of shape (n_bytes + 1,)
+        Where the voters of each byte start in ``voters``.
+    unit_start : ndarray of shape (n_units + 1,)
+        Where the voters of each unit start in ``voters``. A unit is a group, or one byte of a wide group.
+    unit_group, unit_byte, unit_weight : ndarray of shape (n_units,)
+        Group, byte, and value of one unit of the lowest digit.
+    wide_start : ndarray of shape (n_wide + 1,)
+        Where the bytes of each wide group start, counted from the first wide byte.
+    wide_groups : ndarray of shape (n_wide,)
+        The groups that are wide.
     """
 
     n_states: int
-    byte_of_voter: NDArray[np.int64]
-    weight_of_voter: NDArray[np.int64]
-    block_of_byte: NDArray[np.int64]
+    n_voters: int
+    voters: NDArray[np.int64]
+    byte_start: NDArray[np.int64]
+    unit_start: NDArray[np.int64]
+    unit_group: NDArray[np.int64]
+    unit_byte: NDArray[np.int64]
+    unit_weight: NDArray[np.int64]
+    wide_start: NDArray[np.int64]
+    wide_groups: NDArray[np.int64]
 
     @property
     def n_bytes(self) -> int:
         """Number of bytes in a packed row."""
-        return len(self.block_of_byte)
+        return len(self.byte_start) - 1
+
+    @property
+    def n_narrow(self) -> int:
+        """Number of bytes before those of wide groups."""
+        return self.n_bytes - int(self.wide_start[-1])
 
     @classmethod
-    def for_blocks(cls, blocks: NDArray[np.integer], n_states: int) -> PackingPlan:
-        """Give every block of voters bytes of its own; voters with a negative block are left out."""
-        votes_per_byte = 8 if n_states == 2 else 5
-        byte_of_voter = np.full(len(blocks), -1, dtype=np.int64)
-        weight_of_voter = np.ones(len(blocks), dtype=np.int64)
-        block_of_byte: list[int] = []
-        for block in np.unique(blocks[blocks >= 0]):
-            voters = np.flatnonzero(blocks == block)
-            position = np.arange(len(voters))
-            byte_of_voter[voters] = len(block_of_byte) + position // votes_per_byte
-            weight_of_voter[voters] = n_states ** (position % votes_per_byte)
-            block_of_byte += [int(block)] * (-(-len(voters) // votes_per_byte))
-        return cls(n_states, byte_of_voter, weight_of_voter, np.array(block_of_byte, dtype=np.int64))
+    def in_order(cls, n_voters: int, n_states: int) -> PackingPlan:
+        """Pack voters as they come."""
+        return cls.for_groups(np.arange(n_voters), n_states)
 
     @classmethod
     def for_groups(cls, groups: NDArray[np.integer], n_states: int) -> PackingPlan:
-        """Give every group of two voters or more a block of its own, and the voters that are alone the last."""
-        shared = np.bincount(groups) >= 2
-        block_of_group = np.where(shared, np.cumsum(shared) - 1, shared.sum())
-        return cls.for_blocks(block_of_group[groups], n_states)
+        """Pack the voters of every group side by side; voters with a negative group are left out."""
+        room = 8 if n_states == 2 else 5
+        members = {int(group): np.flatnonzero(groups == group) for group in np.unique(groups[groups >= 0])}
+        bytes_: list[list[tuple[int, NDArray[np.int64]]]] = []
+        free: list[int] = []
+        by_size = sorted((group for group in members if len(members[group]) <= room), key=lambda g: -len(members[g]))
+        fullest = 0  # bytes before this one have no room left
+        for group in by_size:  # first fit, largest first
+            size = len(members[group])
+            while fullest < len(free) and free[fullest] == 0:
+                fullest += 1
+            byte = next((b for b in range(fullest, len(free)) if free[b] >= size), len(free))
+            if byte == len(free):
+                bytes_.append([])
+                free.append(room)
+            bytes_[byte].append((group, members[group]))
+            free[byte] -= size
+        wide_start, wide_groups = [0], []
+        for group in (group for group in members if len(members[group]) > room):
+            pieces = [members[group][i : i + room] for i in range(0, len(members[group]), room)]
+            bytes_ += [[(group, piece)] for piece in pieces]
+            wide_start.append(wide_start[-1] + len(pieces))
+            wide_groups.append(group)
+        units = [(group, byte, voters) for byte, held in enumerate(bytes_) for group, voters in held]
+        sizes = np.array([len(voters) for _, _, voters in units], dtype=np.int64)
+        of_byte = np.array([byte for _, byte, _ in units], dtype=np.int64)
+        unit_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        first_unit = np.searchsorted(of_byte, np.arange(len(bytes_) + 1))
+        byte_start = unit_start[first_unit]
+        return cls(
+            n_states,
+            len(groups),
+            np.concatenate([np.empty(0, np.int64), *(voters for _, _, voters in units)]),
+            byte_start,
+            unit_start,
+            np.array([group for group, _, _ in units], dtype=np.int64),
+            of_byte,
+            n_states ** (unit_start[:-1] - byte_start[of_byte]),
+            np.array(wide_start, dtype=np.int64),
+            np.array(wide_groups, dtype=np.int64),
+        )
 
     def pack(self, codes: NDArray[np.int8]) -> NDArray[np.uint8]:
         """Pack codes of shape (n_rows, n_voters) into bytes of shape (n_rows, n_bytes)."""
-        packed = np.zeros((len(codes), self.n_bytes), dtype=np.uint8)
-        shift = self.n_states - 2
+        packed = np.empty((len(codes), self.n_bytes), dtype=np.uint8)
         ordered_map(
-            lambda rows: _pack(codes[rows], self.byte_of_voter, self.weight_of_voter, shift, packed[rows]),
+            lambda rows: _pack(codes[rows], self.voters, self.byte_start, self.n_states, packed[rows]),
             row_chunks(len(codes), _CHUNK_ROWS),
         )
         return packed
 
     def unpack(self, packed: NDArray[np.uint8]) -> NDArray[np.int8]:
         """Return the codes of shape (n_rows, n_voters); voters left out come back as missing."""
-        codes = np.full((len(packed), len(self.byte_of_voter)), -1, dtype=np.int8)
-        for voter in np.flatnonzero(self.byte_of_voter >= 0):
-            digits = packed[:, self.byte_of_voter[voter]] // self.weight_of_voter[voter] % self.n_states
-            codes[:, voter] = digits.astype(np.int8) - (self.n_states - 2)
+        codes = np.full((len(packed), self.n_voters), -1, dtype=np.int8)
+        ordered_map(
+            lambda rows: _unpack(packed[rows], self.voters, self.byte_start, self.n_states, codes[rows]),
+            row_chunks(len(codes), _CHUNK_ROWS),
+        )
         return codes
 
-    def tables(self, log_positive: NDArray[np.float64], log_negative: NDArray[np.float64]) -> NDArray:
-        """Return the log-likelihood of every byte value, shape (n_bytes, 256, n_parent_states).
-
-        Parameters
-        ----------
-        log_positive, log_negative : ndarray of shape (n_voters, n_parent_states)
-            Log-probability of a positive and a negative vote in each state of the voter's parent.
-        """
-        tables = np.zeros((self.n_bytes, 256, log_positive.shape[1]))
-        log_votes = np.stack([log_negative, log_positive], axis=2)
-        _fill_tables(self.byte_of_voter, self.weight_of_voter, self.n_states, log_votes, tables)
-        return tables
-
-    def votes_in_state(self, histogram: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Expand a histogram over byte values into counts of shape (n_voters, n_parent_states, 2).
-
-        ``histogram`` has shape (n_bytes, 256, n_parent_states); the last axis of the result is (negative,
-        positive). Votes that are missing, and voters left out, count as nothing.
-        """
-        counts = np.zeros((len(self.byte_of_voter), histogram.shape[2], 2))
-        _count_votes(self.byte_of_voter, self.weight_of_voter, self.n_states, histogram, counts)
-        return counts
-
 
 @compiled
-def _pack(codes, byte_of_voter, weight_of_voter, shift, packed):
-    """Add every vote's digit to its byte."""
+def _pack(codes, voters, byte_start, n_states, packed):
+    """Write every byte as the sum of the digits of its voters."""
     for row in range(codes.shape[0]):
-        for voter in range(codes.shape[1]):
-            byte = byte_of_voter[voter]
-            if byte >= 0:
-                packed[row, byte] += np.uint8(weight_of_voter[voter] * (codes[row, voter] + shift))
+        for byte in range(packed.shape[1]):
+            value, weight = 0, 1
+            for i in range(byte_start[byte], byte_start[byte + 1]):
+                value += weight * (codes[row, voters[i]] + (n_states - 2))
+                weight *= n_states
+            packed[row, byte] = value
 
 
 @compiled
-def _fill_tables(byte_of_voter, weight_of_voter, n_states, log_votes, tables):
-    """Add the log-probability of a voter's vote to every value of its byte that says it."""
-    for voter in range(byte_of_voter.size):
-        if byte_of_voter[voter] < 0:
-            continue
-        table = tables[byte_of_voter[voter]]
-        for value in range(256):
-            vote = value // weight_of_voter[voter] % n_states - (n_states - 2)
-            if vote >= 0:
-                for state in range(table.shape[1]):
-                    table[value, state] += log_votes[voter, state, vote]
-
-
-@compiled
-def _count_votes(byte_of_voter, weight_of_voter, n_states, histogram, counts):
-    """Sum a histogram over the values of a byte that say each vote of a voter."""
-    for voter in range(byte_of_voter.size):
-        if byte_of_voter[voter] < 0:
-            continue
-        of_byte = histogram[byte_of_voter[voter]]
-        for value in range(256):
-            vote = value // weight_of_voter[voter] % n_states - (n_states - 2)
-            if vote >= 0:
-                for state in range(of_byte.shape[1]):
-                    counts[voter, state, vote] += of_byte[value, state]
+def _unpack(packed, voters, byte_start, n_states, codes):
+    """Write the digits of every byte as the codes of its voters."""
+    for row in range(packed.shape[0]):
+        for byte in range(packed.shape[1]):
+            value = np.uint32(packed[row, byte])
+            for i in range(byte_start[byte], byte_start[byte + 1]):
+                if n_states == 2:
+                    codes[row, voters[i]] = value & np.uint32(1)
+                    value >>= np.uint32(1)
+                else:
+                    codes[row, voters[i]] = np.int8(value % np.uint32(3)) - 1
+                    value //= np.uint32(3)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.kernels import latent as kernel
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.kernels.units import UnitTables, evaluate_codes
 from goldless.maths.checks import as_groups, relabel
 
 _CLIP = 1e-12  # rates are kept this far from 0 and 1 when logarithms are taken
-_CHUNK_ROWS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +170,7 @@ class LatentModel:
 
     def log_likelihood_ratio(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Return log Pr(votes | positive) - log Pr(votes | negative) of every item."""
-        by_class = self.class_log_likelihood(codes)
-        return by_class[:, 1] - by_class[:, 0]
+        return self._evaluate(codes, UnitTables.hub_log_ratio)[:, 0]
 
     def posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Return Pr(Y = positive | votes) of every item."""
@@ -185,56 +183,37 @@ class LatentModel:
 
     def class_log_likelihood(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Return log Pr(votes | Y) of every item, columns negative and positive."""
-        codes = self._codes(codes)
-        plan, tables, group_rates = self._every_group_a_block(codes)
-        packed = plan.pack(codes)
-        out = np.empty((len(codes), 2))
-        ordered_map(
-            lambda rows: kernel.evaluate(packed[rows], plan.block_of_byte, tables, group_rates, out[rows]),
-            row_chunks(len(codes), _CHUNK_ROWS),
-        )
-        return out
+        return self._evaluate(codes, UnitTables.hub_log_likelihood)
 
     def group_posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Return Pr(alpha_k = positive | votes) of every item and group, shape (n_items, n_groups)."""
-        codes = self._codes(codes)
-        plan, tables, group_rates = self._every_group_a_block(codes)
-        packed = plan.pack(codes)
-        weights = self.state_weights
-        out = np.empty((len(codes), self.n_groups))
-        ordered_map(
-            lambda rows: kernel.evaluate_groups(
-                packed[rows], plan.block_of_byte, tables, group_rates, weights, out[rows]
-            ),
-            row_chunks(len(codes), _CHUNK_ROWS),
-        )
-        return out
+        return self._evaluate(codes, UnitTables.latent_posterior)
 
-    def _codes(self, codes: ArrayLike) -> NDArray[np.int8]:
-        """Check codes, and let the first of a voter and its copies speak for all of them."""
+    def _evaluate(
+        self, codes: ArrayLike, of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Check codes and evaluate them, the first of a voter and its copies speaking for all of them."""
         checked = np.ascontiguousarray(codes, dtype=np.int8)
         if checked.ndim != 2 or checked.shape[1] != self.n_voters:
             raise ValueError(f"codes of {self.n_voters} voters are needed, got shape {checked.shape}")
         if checked.size and (checked.min() < -1 or checked.max() > 1):
             raise ValueError("codes must be -1 (missing), 0 (negative) or 1 (positive)")
-        return merge_copies(checked, self.copy_of)
-
-    def _every_group_a_block(self, codes: NDArray[np.int8]) -> tuple[PackingPlan, NDArray, NDArray]:
         original = self.copy_of == np.arange(self.n_voters)
-        n_states = 3 if codes.size and codes.min() < 0 else 2
-        plan = PackingPlan.for_blocks(np.where(original, self.groups, -1), n_states)
-        return plan, self.vote_tables(plan), self.group_rates
+        groups = np.where(original, self.groups, -1)
+        return evaluate_codes(merge_copies(checked, self.copy_of), groups, self.unit_tables, of_packed)
 
     @property
     def state_weights(self) -> NDArray[np.float64]:
         """Pr(Y), negative and positive."""
         return np.array([1 - self.class_balance, self.class_balance])
 
-    def vote_tables(self, plan: PackingPlan) -> NDArray[np.float64]:
-        """Return log-likelihoods of byte values given the voter's latent (negative, positive)."""
+    def unit_tables(self, plan: PackingPlan) -> UnitTables:
+        """Return the model as tables over byte values."""
         positive = np.stack([1 - self.specificity_given_group, self.sensitivity_given_group], axis=1)
         positive = positive.clip(_CLIP, 1 - _CLIP)
-        return plan.tables(np.log(positive), np.log1p(-positive))
+        log_votes = np.stack([np.log1p(-positive), np.log(positive)], axis=2)
+        is_hub = (np.bincount(self.groups) == 1) & (self.group_sensitivity == 1) & (self.group_specificity == 1)
+        return UnitTables.of(plan, log_votes, self.group_rates, ~is_hub, self.state_weights)
 
     @property
     def group_rates(self) -> NDArray[np.float64]:

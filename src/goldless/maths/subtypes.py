@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels import latent as kernel
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.kernels.units import UnitTables, evaluate_codes
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.latent_model import log_odds, probability
 
 _CLIP = 1e-12
-_CHUNK_ROWS = 1 << 14
 _START_CERTAINTY = 0.8  # weight of an item on its own bin when EM starts
 
 
@@ -69,10 +67,11 @@ class SubtypeModel:
         """Pr(alpha_k = a | state), shape (n_groups, 2, n_states)."""
         return np.stack([1 - self.group_positive, self.group_positive], axis=1)
 
-    def vote_tables(self, plan: PackingPlan) -> NDArray[np.float64]:
-        """Return log-likelihoods of byte values given the state of the parent."""
+    def unit_tables(self, plan: PackingPlan) -> UnitTables:
+        """Return the model as tables over byte values."""
         positive = self.vote_positive.clip(_CLIP, 1 - _CLIP)
-        return plan.tables(np.log(positive), np.log1p(-positive))
+        log_votes = np.stack([np.log1p(-positive), np.log(positive)], axis=2)
+        return UnitTables.of(plan, log_votes, self.group_rates, self.own_latent, self.state_weights)
 
     def to_log_odds(self) -> NDArray[np.float64]:
         """Return all parameters as one vector; state weights by their logarithms."""
@@ -97,15 +96,9 @@ class SubtypeModel:
 
     def state_posterior(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return Pr(state | votes) of every item."""
-        plan = PackingPlan.for_groups(self.groups, 3 if codes.size and codes.min() < 0 else 2)
-        packed, tables = plan.pack(codes), self.vote_tables(plan)
-        rates = np.ascontiguousarray(self.group_rates[self.own_latent])
-        out = np.empty((len(codes), self.n_states))
-        ordered_map(
-            lambda rows: kernel.evaluate(packed[rows], plan.block_of_byte, tables, rates, out[rows]),
-            row_chunks(len(codes), _CHUNK_ROWS),
-        )
-        joint = out + np.log(self.state_weights.clip(_CLIP))
+        ratio = evaluate_codes(codes, self.groups, self.unit_tables, UnitTables.hub_log_ratio)
+        joint = np.tile(np.log(self.state_weights.clip(_CLIP)), (len(codes), 1))
+        joint[:, 1:] += ratio
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         return joint / joint.sum(axis=1, keepdims=True)
 

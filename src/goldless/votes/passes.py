@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels import latent as kernel
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.kernels.units import RowSums, byte_totals
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.subtypes import SubtypeModel
@@ -20,15 +22,18 @@ _SMALLEST_CHUNK = 4096  # a smaller piece costs more in histograms than it saves
 class GroupedPatterns:
     """A pattern table packed for a given grouping, ready for EM.
 
-    Voters that share a group get bytes of their own; voters that are alone hang on Y directly.
+    The voters of a group share a byte; a voter that is alone hangs on Y directly.
     """
 
     def __init__(self, table: PatternTable, groups: NDArray[np.int64]):
         self.groups = groups
-        self._own_latent = np.bincount(groups) >= 2
         self._plan = PackingPlan.for_groups(groups, 2 if table.complete else 3)
         self._packed = self._plan.pack(table.codes)
         self._counts = table.counts.astype(np.float64)
+        chunk_rows = max(-(-len(self._packed) // _N_CHUNKS), _SMALLEST_CHUNK)
+        self._chunks = row_chunks(len(self._packed), chunk_rows)
+        counted = ordered_map(lambda rows: byte_totals(self._packed[rows], self._counts[rows]), self._chunks)
+        self._totals = np.sum(counted, axis=0)
 
     def expect(self, model: LatentModel | SubtypeModel) -> ExpectedCounts:
         """Return the expected counts under a model with these groups (E-step).
@@ -36,34 +41,11 @@ class GroupedPatterns:
         The rows are cut into pieces that depend on the table alone and added in order, so the result has the
         same bits for any number of threads.
         """
-        plan, tables = self._plan, model.vote_tables(self._plan)
-        rates = np.ascontiguousarray(model.group_rates[self._own_latent])
-        weights = model.state_weights
-        chunk_rows = max(-(-len(self._packed) // _N_CHUNKS), _SMALLEST_CHUNK)
-
-        def expect_rows(rows: slice) -> tuple[NDArray, NDArray, NDArray, float]:
-            labels, latents = np.zeros(len(weights)), np.zeros(rates.shape)
-            histogram = np.zeros(tables.shape)
-            log_likelihood = kernel.expect(
-                self._packed[rows],
-                self._counts[rows],
-                plan.block_of_byte,
-                tables,
-                rates,
-                weights,
-                labels,
-                latents,
-                histogram,
-            )
-            return labels, latents, histogram, log_likelihood
-
-        parts = ordered_map(expect_rows, row_chunks(len(self._packed), chunk_rows))
-        labels, latents, histogram, log_likelihood = (
-            sum(of_parts[1:], start=of_parts[0]) for of_parts in zip(*parts, strict=True)
-        )
-        all_latents = np.zeros((len(self._own_latent), 2, len(weights)))
-        all_latents[self._own_latent] = latents
-        return ExpectedCounts(labels, all_latents, plan.votes_in_state(histogram), float(log_likelihood))
+        tables = model.unit_tables(self._plan)
+        parts = ordered_map(lambda rows: tables.sums(self._packed[rows], self._counts[rows]), self._chunks)
+        sums = reduce(RowSums.plus, parts)
+        latents, votes = tables.expected(sums, self._totals)
+        return ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
 
     def log_likelihood(self, model: LatentModel | SubtypeModel) -> float:
         """Return the log-likelihood of all votes under a model with these groups."""

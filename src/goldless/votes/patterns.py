@@ -107,7 +107,7 @@ class PatternTable:
 
 
 def _plan(n_voters: int, complete: bool) -> PackingPlan:
-    return PackingPlan.for_blocks(np.zeros(n_voters, dtype=np.int64), 2 if complete else 3)
+    return PackingPlan.in_order(n_voters, 2 if complete else 3)
 
 
 def _lexicographic_order(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
