@@ -17,7 +17,7 @@ from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.estimators.tree_fit import balance_prior_items
 from goldless.maths.checks import relabel
-from goldless.maths.em import EMResult, RatePrior, run_em
+from goldless.maths.em import EMResult, Prior, RatePrior, run_em
 from goldless.maths.latent_model import LatentModel, embed, probability
 from goldless.metrics import balanced_accuracy
 from goldless.votes.counts import PairCounts
@@ -265,7 +265,7 @@ class LatentEstimator(VoteEstimator):
         right, wrong = self.prior
         return RatePrior(right, wrong, balance=items / 2)
 
-    def _improve(self, start: LatentModel, table: PatternTable, prior: RatePrior) -> LatentModel:
+    def _improve(self, start: LatentModel, table: PatternTable, prior: Prior) -> LatentModel:
         """Run EM from a model."""
         if not self.max_iter >= 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")

@@ -9,7 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.base import FitVotes, LatentEstimator, warn_user
+from goldless.estimators.facts import Facts
+from goldless.estimators.questions import Questions, choose_questions
 from goldless.estimators.readings import NOTABLE_CHANGE, UNDECIDED_MARGIN, describe_reading, nearby_readings
+from goldless.estimators.settling import (
+    Settled,
+    candidate_readings,
+    describe_settled,
+    habitual_weights,
+    known_rates,
+    settle,
+    with_label_voter,
+)
 from goldless.estimators.tree_fit import (
     averaged_ratio,
     fit_subtypes,
@@ -27,6 +38,8 @@ from goldless.maths.rank_one import complete_rank_one, residual
 from goldless.maths.score import score_matrix
 from goldless.maths.search import Structure, independence_overdispersion, search_structure
 from goldless.maths.selection import select_voters
+from goldless.maths.subtypes import SubtypeModel
+from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 from goldless.votes.warnings import AmbiguousReadingWarning
 
@@ -190,7 +203,16 @@ class LatentSML(LatentEstimator):
                 f"{self.structure!r}"
             )
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LatentSML:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        anchors: Any = None,
+        class_balance: float | None = None,
+        trusted: Any = None,
+    ) -> LatentSML:
         """Find groups and estimate accuracies. ``y`` is ignored.
 
         Parameters
@@ -200,8 +222,20 @@ class LatentSML(LatentEstimator):
         y : ignored
         sample_weight : array-like of int of shape (n_items,), optional
             How many items each row stands for.
+        anchors : mapping of int to label, or array-like of shape (n_items,), optional
+            Known labels of a few items: ``{row: label}``, or a label or gap (None, NaN, ``missing``) for each row.
+            They decide between the readings of the votes (:func:`goldless.estimators.settling.settle`) and enter
+            the likelihood.
+        class_balance : float, optional
+            Known share of positive items.
+        trusted : list of voters, or mapping of voter to (sensitivity, specificity), optional
+            Voters, by name or column number, that are known to look at the truth itself and not to echo others;
+            with a mapping, their rates are known too.
         """
         votes = self._read_for_fit(X, sample_weight)
+        facts = Facts.read(votes.votes, anchors, class_balance, trusted, self.missing)
+        if facts.any and not self.em:
+            raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
         table = votes.table
         estimate = table.pair_counts.covariance()
         groups, structure = self._find_groups(votes, estimate)
@@ -210,20 +244,56 @@ class LatentSML(LatentEstimator):
         )
         prior = self._rate_prior(table.n_items, self.overdispersion_)
         model = self._fit_model(votes, estimate, groups, prior)
-        self._compare_readings(votes, model, structure, prior)
+        groupings = () if structure is None else tuple(reading.groups for reading in structure.readings)
+        settled = None
+        if facts.any:
+            settled = settle(votes, facts, model, groupings, prior)
+            model = settled.candidates[settled.best]
+        self._compare_readings(votes, model, structure, settled, prior)
         heard = self.abstain == "informative" and self.em
         self._abstainers_ = np.flatnonzero((table.codes < 0).any(axis=0)) if heard else np.array([], dtype=np.int64)
         if len(self._abstainers_):
             table = PatternTable.of(with_abstention(table.codes, self._abstainers_), table.counts)
-            model = self._improve(with_silent_abstention(model, self._abstainers_), table, prior)
+            model = with_silent_abstention(model, self._abstainers_)
+        if facts.any:
+            model = self._improve_with_facts(votes, facts, model, prior)
+        elif len(self._abstainers_):
+            model = self._improve(model, table, prior)
         self.latent_model_ = votes.embed(model.subset(np.arange(votes.table.n_voters)))
         self._evidence_model_, self._columns_ = model, votes.voters
+        self._reading_groups_ = groupings
+        self._settled_ = () if settled is None else (settled.candidates, settled.weights)
+        self.anchored_rows_ = facts.anchored
         wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
-        self.subtype_models_ = fit_subtypes(table, model, self.log_likelihood_, prior) if wanted and self.em else ()
+        self.subtype_models_: tuple[SubtypeModel, ...] = ()
+        if wanted and self.em:
+            of_votes = self.log_likelihood_
+            if facts.any:
+                of_votes = GroupedPatterns(table, model.groups).log_likelihood(model)
+            self.subtype_models_ = fit_subtypes(table, model, of_votes, prior)
         if self.subtype_models_:
             self._agreement_ = self._expected_agreement(votes)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self
+
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, anchors: Any = None, **facts: Any
+    ) -> NDArray:
+        """Fit, then label the same items; items with a known label keep it."""
+        labels = self.fit(X, y, sample_weight=sample_weight, anchors=anchors, **facts).predict(X)
+        known = Facts.read(self._read(X, reset=False), anchors, None, None, self.missing)
+        labels[known.anchored] = self.classes_[known.labels[known.anchored]]
+        return labels
+
+    def _improve_with_facts(self, votes: FitVotes, facts: Facts, model: LatentModel, prior: RatePrior) -> LatentModel:
+        """Run EM on the votes and one more voter, certain and alone, that speaks the known labels."""
+        codes = votes.votes.codes[:, votes.voters]
+        spoken = (codes >= 0).any(axis=1)
+        evidence = np.hstack([with_abstention(codes, self._abstainers_), facts.labels[:, None]])[spoken]
+        weights = None if votes.weights is None else votes.weights[spoken]
+        table = PatternTable.of(np.ascontiguousarray(evidence), weights)
+        known = known_rates(votes, facts, prior, evidence.shape[1])
+        return self._improve(known.impose(with_label_voter(model)), table, known).subset(np.arange(model.n_voters))
 
     def _structure_is(self, name: str) -> bool:
         return isinstance(self.structure, str) and self.structure == name
@@ -265,13 +335,22 @@ class LatentSML(LatentEstimator):
         return groups, structure
 
     def _compare_readings(
-        self, votes: FitVotes, model: LatentModel, structure: Structure | None, prior: RatePrior
+        self,
+        votes: FitVotes,
+        model: LatentModel,
+        structure: Structure | None,
+        settled: Settled | None,
+        prior: RatePrior,
     ) -> None:
-        """Fit the nearest other readings, say what they would change, and warn if the votes cannot decide."""
+        """Fit the nearest other readings, say what they would change, and warn if votes and facts cannot decide."""
         readings = () if structure is None else nearby_readings(votes.table, model, structure, prior)
-        nearest = next((reading for reading in readings if reading.labels_changed > NOTABLE_CHANGE), None)
-        self.ambiguous_ = nearest is not None and nearest.margin < UNDECIDED_MARGIN
-        self.verdict_ = describe_reading(votes, model.groups, nearest, self.ambiguous_, structure)
+        if settled is None:
+            nearest = next((reading for reading in readings if reading.labels_changed > NOTABLE_CHANGE), None)
+            self.ambiguous_ = nearest is not None and nearest.margin < UNDECIDED_MARGIN
+            self.verdict_ = describe_reading(votes, model.groups, nearest, self.ambiguous_, structure)
+        else:
+            self.ambiguous_ = settled.is_open(votes.table)
+            self.verdict_ = describe_settled(settled)
         if self.ambiguous_:
             warn_user(self.verdict_, AmbiguousReadingWarning)
         self.rootings_ = tuple(reading._replace(groups=votes.spread_groups(reading.groups)) for reading in readings)
@@ -323,6 +402,39 @@ class LatentSML(LatentEstimator):
         chosen = select_voters(self.latent_model_, k, self.balanced_accuracy_)
         names = getattr(self, "feature_names_in_", None)
         return chosen if names is None else names[chosen]
+
+    def next_to_label(self, X: Any, n: int = 20) -> Questions:
+        """Choose items whose labels would best separate the readings that the votes leave open.
+
+        Label them, then fit again with these labels as ``anchors``: a few at a time is better than all at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_voters)
+            The votes of the fit. Rows that had an anchor are not asked again.
+        n : int, default=20
+            How many items to choose.
+
+        Examples
+        --------
+        >>> import goldless as gl
+        >>> X, y = gl.simulate_votes(2_000, groups=[4] + [1] * 5, random_state=1)
+        >>> model = gl.LatentSML().fit(X)
+        >>> asked = model.next_to_label(X, n=5).rows
+        >>> surer = gl.LatentSML().fit(X, anchors={row: y[row] for row in asked})
+        """
+        check_is_fitted(self)
+        codes = self._read(X, reset=False).codes
+        known = self.anchored_rows_[self.anchored_rows_ < len(codes)]
+        voters = self._columns_
+        table = PatternTable.of(np.ascontiguousarray(merge_copies(codes, self.latent_model_.copy_of)[:, voters]))
+        if self._settled_:
+            readings, weights = self._settled_
+        else:
+            prior = self._rate_prior(table.n_items, self.overdispersion_)
+            readings = candidate_readings(table, self.latent_model_.subset(voters), self._reading_groups_, prior)
+            weights = habitual_weights(len(readings))
+        return choose_questions(table, readings, weights, n, known)
 
     def subset(self, voters: ArrayLike) -> LatentSML:
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.

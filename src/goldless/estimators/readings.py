@@ -28,14 +28,24 @@ def nearby_readings(
     A reading that only adds voters to groups, and hardly fits better for it, is no other reading and left out.
     """
     positive = model.log_likelihood_ratio(table.codes) > 0
-    chosen, *others = structure.readings
+    same = [np.array_equal(reading.groups, model.groups) for reading in structure.readings]
+    chosen = structure.readings[same.index(True) if any(same) else 0]
+    others = [reading for reading in structure.readings if reading is not chosen]
     found = []
     for reading in [other for other in others if not other.is_idle_extension_of(chosen)][:_READINGS_FITTED]:
         other = fit_tree(table, reading.groups, prior, _ITERATIONS, _TOL).model
         differs = (other.log_likelihood_ratio(table.codes) > 0) != positive
-        margin = (reading.objective - structure.objective) / structure.penalty
+        margin = (reading.objective - chosen.objective) / structure.penalty
         found.append(Rooting(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
     return tuple(found)
+
+
+def describe_groups(groups: NDArray[np.int64]) -> str:
+    """Return the start of a sentence: how many voters echo others."""
+    grouped, n_groups = voters_in_groups(groups), int((np.bincount(groups) > 1).sum())
+    if not grouped:
+        return f"None of {len(groups)} voters was found to echo another"
+    return f"{grouped} of {len(groups)} voters echo others, in {n_groups} group{'s' * (n_groups > 1)}"
 
 
 def describe_reading(
@@ -46,13 +56,7 @@ def describe_reading(
     structure: Structure | None,
 ) -> str:
     """Return one sentence on the reading that was used and the nearest other one."""
-    m, grouped = len(groups), voters_in_groups(groups)
-    n_groups = int((np.bincount(groups) > 1).sum())
-    used = (
-        f"{grouped} of {m} voters echo others, in {n_groups} group{'s' * (n_groups > 1)}"
-        if grouped
-        else f"None of {m} voters was found to echo another"
-    )
+    m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups)
     if structure is None:
         few = votes.table.n_items < 2 * m
         reason = f"only {votes.table.n_items} items for {m} voters" if few else "no structure was searched"

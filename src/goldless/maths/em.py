@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -116,6 +116,44 @@ class RatePrior:
         total = right + wrong + self.right + self.wrong
         share = (right + self.right) / np.where(total > 0, total, 1.0)
         return np.where(total > 0, share, 0.5).clip(_CLIP, 1 - _CLIP)
+
+
+@dataclass(frozen=True)
+class KnownRates:
+    """Pseudo-counts, and some parameters that are known: the M-step leaves these where they are.
+
+    Attributes
+    ----------
+    prior : RatePrior
+        Pseudo-counts of all other parameters.
+    sensitivity, specificity : ndarray of shape (n_voters,)
+        Known rates of voters that are alone, NaN where unknown.
+    class_balance : float or None
+        Known Pr(Y = positive).
+    """
+
+    prior: RatePrior
+    sensitivity: NDArray[np.float64]
+    specificity: NDArray[np.float64]
+    class_balance: float | None = None
+
+    def maximise(self, counts: ExpectedCounts, groups: NDArray[np.int64]) -> LatentModel:
+        """Return the model of largest expected log-likelihood plus log prior, known parameters fixed (M-step)."""
+        return self.impose(self.prior.maximise(counts, groups))
+
+    def impose(self, model: LatentModel) -> LatentModel:
+        """Return a model with the known parameters put in."""
+        known = ~np.isnan(self.sensitivity)
+        return replace(
+            model,
+            class_balance=model.class_balance if self.class_balance is None else self.class_balance,
+            sensitivity_given_group=np.where(known, self.sensitivity, model.sensitivity_given_group),
+            specificity_given_group=np.where(known, self.specificity, model.specificity_given_group),
+        )
+
+    def log_density(self, model: LatentModel) -> float:
+        """Return the log-density of a model up to a constant."""
+        return self.prior.log_density(model)
 
 
 @dataclass(frozen=True)
