@@ -202,10 +202,6 @@ def _fitting() -> argparse.ArgumentParser:
     return parent
 
 
-def _share(text: str) -> float:
-    return _bounded(float(text), text, 0, 1, "a share between 0 and 1")
-
-
 def _output(parser: argparse.ArgumentParser, text: str, default: str | None = None) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", default=default, help=text)
     parser.add_argument("--force", action="store_true", help="overwrite the output if it exists")
