@@ -113,3 +113,16 @@ def third_moment(values, loadings, counts):
         numerator += counts @ (values[:, i] * values[:, j] * values[:, k]) / counts.sum() * product
         denominator += product**2
     return numerator / denominator
+
+
+def numerical_information(log_likelihood, n_parameters, step=1e-3):
+    """Gradient and minus the second derivatives of a function of a step from zero, by differences."""
+    unit = step * np.eye(n_parameters)
+    gradient = np.array([(log_likelihood(e) - log_likelihood(-e)) / (2 * step) for e in unit])
+    information = np.empty((n_parameters, n_parameters))
+    for i, one in enumerate(unit):
+        for j, other in enumerate(unit):
+            mixed = log_likelihood(one + other) - log_likelihood(one - other)
+            mixed -= log_likelihood(other - one) - log_likelihood(-one - other)
+            information[i, j] = -mixed / (4 * step**2)
+    return gradient, information

@@ -10,7 +10,9 @@ import goldless
 
 PUBLIC = [
     "AmbiguousReadingWarning",
+    "Comparison",
     "DawidSkene",
+    "Diagnosis",
     "GroupAssignment",
     "LatentModel",
     "LatentSML",
@@ -23,8 +25,10 @@ PUBLIC = [
     "assign_groups",
     "balanced_accuracy",
     "balanced_error",
+    "compare",
     "complete_rank_one",
     "conditional_covariance",
+    "diagnose",
     "encode_votes",
     "ideal_groups",
     "load",

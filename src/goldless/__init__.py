@@ -13,6 +13,7 @@ from importlib.metadata import version as _version
 from typing import Any
 
 from goldless.datasets import random_model, simulate_votes
+from goldless.diagnosis import Comparison, Diagnosis, compare, diagnose
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.estimators.latent import LatentSML
 from goldless.estimators.majority import MajorityVote
@@ -34,7 +35,9 @@ __version__ = _version("goldless")
 
 __all__ = [
     "AmbiguousReadingWarning",
+    "Comparison",
     "DawidSkene",
+    "Diagnosis",
     "GroupAssignment",
     "LatentModel",
     "LatentSML",
@@ -47,8 +50,10 @@ __all__ = [
     "assign_groups",
     "balanced_accuracy",
     "balanced_error",
+    "compare",
     "complete_rank_one",
     "conditional_covariance",
+    "diagnose",
     "encode_votes",
     "ideal_groups",
     "load",

@@ -1,0 +1,242 @@
+"""From a fitted model and its votes to a diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goldless.diagnosis.intervals import Uncertainty, interval
+from goldless.diagnosis.panel_votes import PanelVotes
+from goldless.diagnosis.resampling import co_membership, default_resamples, resampled_worth
+from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
+from goldless.diagnosis.tests_of_fit import fit_pvalue
+from goldless.diagnosis.verdict import Contest, plain_reading, verdict, what_is_open
+from goldless.diagnosis.worth import (
+    Correlations,
+    effective_votes,
+    expected_balanced_accuracy,
+    one_more,
+    uniqueness,
+    within_class_correlations,
+)
+
+_NEAR_DUPLICATE = 0.8  # correlation within the classes
+_Z = 1.959963984540054
+
+
+def diagnose(
+    model: Any,
+    X: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    resamples: int | None = None,
+    random_state: int | np.random.Generator = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Diagnosis:
+    """Say what can be trusted of a fitted model, from the votes alone.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        :class:`~goldless.LatentSML`, or another with a ``latent_model_``.
+    X : array-like, frame or Votes of shape (n_items, n_voters)
+        The votes it was fitted on.
+    sample_weight : array-like of int of shape (n_items,), optional
+        How many items each row stands for, as in the fit.
+    resamples : int, optional
+        How often the groups are searched again for ``co_membership``: by default 40 times up to 70 voters, fewer
+        for more (8 for 124 voters, none above 200). 0 leaves it out.
+    random_state : int or Generator, default=0
+        Source of the resamples; the same seed gives the same diagnosis.
+    progress : callable, optional
+        Called with the share that is done, from 0 to 1.
+
+    Returns
+    -------
+    Diagnosis
+
+    Notes
+    -----
+    *Tests.* Both p-values come from the weighted residual of the covariance of the votes, with the directions in
+    which the model can move taken out (:mod:`goldless.maths.fit_test`). The groups were chosen on the same votes, so
+    the p-value of their fit is rather too large.
+
+    *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
+    log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the groups and on the reading.
+
+    *Few items or voters.* Below 50 items the intervals are given, and ``cannot_tell`` says that they are not to be
+    relied on. With three voters nothing can be tested: both p-values are None. One group of all voters is the same
+    model as none. That most independent units beat a coin is taken for granted: if all voters are worse than
+    chance, all labels and rates come out exchanged, and no number here can show it. Votes on which all voters agree
+    cannot be fitted in the first place.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, y = gl.simulate_votes(10_000, groups=[5] + [1] * 10, random_state=3)
+    >>> diagnosis = gl.diagnose(gl.LatentSML().fit(X), X, resamples=0)
+    >>> diagnosis.independence_pvalue < 0.001
+    True
+    >>> diagnosis.sensitivity_interval.shape
+    (15, 2)
+    """
+    rng = np.random.default_rng(random_state)
+    seeds = rng.spawn(4)
+    panel = PanelVotes.of(model, X, sample_weight)
+    uncertainty = Uncertainty(panel)
+    without: dict[str, str] = {}
+    if resamples is None:
+        resamples = default_resamples(len(panel.voters))
+    independence = fit_pvalue(panel.core, panel.independent_model, seeds[0])
+    flat = panel.free_model.n_groups == len(panel.voters)
+    fit = independence if flat else fit_pvalue(panel.core, panel.free_model, seeds[1])
+    if independence is None:
+        without["independence_pvalue"] = "three voters have as many covariances as accuracies: every three fit"
+    if fit is None:
+        without["fit_pvalue"] = "the model has as many parameters as there are pairs of voters"
+    free, rates = _accuracies(panel, uncertainty, without)
+    expected, contests = _expectations(panel, uncertainty)
+    correlations = within_class_correlations(panel.core_codes, panel.table.counts, panel.posterior)
+    worth, correlation_error = _worth(panel, uncertainty, correlations, seeds[2])
+    clear = correlations.clear()
+    core_groups = panel.free_model.groups
+    model_groups = panel.latent.groups
+    together = None
+    if resamples > 0:
+        together = _spread_pairs(panel, co_membership(panel, resamples, seeds[3], progress), 0.0)
+    else:
+        without["co_membership"] = "the groups were not searched again: too few or too many voters, or not asked for"
+    readings = tuple(plain_reading(reading, panel) for reading in getattr(model, "rootings_", None) or ())
+    cannot_tell = what_is_open(panel, readings)
+    copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
+    return Diagnosis(
+        verdict=verdict(expected, contests, cannot_tell, independence, core_groups, type(model).__name__),
+        voters=panel.names,
+        n_items=panel.table.n_items,
+        independence_pvalue=independence,
+        fit_pvalue=fit,
+        overdispersion=panel.overdispersion,
+        **rates,
+        expected=tuple(expected.values()),
+        **worth,
+        one_more={
+            int(model_groups[panel.voters[core_groups == group][0]]): gain
+            for group, gain in one_more(clear.pooled, core_groups).items()
+        },
+        uniqueness=_unique(panel, clear),
+        correlation=_spread_pairs(panel, correlations.pooled, 0.0),
+        correlation_error=_spread_pairs(panel, correlation_error, np.nan),
+        co_membership=together,
+        n_resamples=resamples,
+        copies=copies,
+        near_duplicates=_near_duplicates(panel, clear),
+        groups=model_groups,
+        readings=readings,
+        cannot_tell=tuple(cannot_tell),
+        without=without,
+        free_estimates=free,
+    )
+
+
+def _accuracies(
+    panel: PanelVotes, uncertainty: Uncertainty, without: dict[str, str]
+) -> tuple[FreeEstimates, dict[str, Any]]:
+    """Return the free estimates, and the reported ones with their intervals."""
+    model, latent = panel.model, panel.free_model
+    rates: dict[str, Any] = {}
+    silent = np.setdiff1d(np.arange(panel.votes.n_voters), np.concatenate([panel.voters, _copies(panel)]))
+    for voter in silent:
+        without[panel.names[voter]] = "always says the same or nothing, so its accuracy is set to 0.5"
+    errors = uncertainty.accuracy_errors()
+    centres = latent.sensitivity, latent.specificity, latent.balanced_accuracy
+    for name, centre, error in zip(("sensitivity", "specificity", "balanced_accuracy"), centres, errors, strict=True):
+        rates[name] = np.asarray(getattr(model, f"{name}_"), dtype=np.float64)
+        estimate = rates[name][panel.voters]
+        middle = estimate if panel.centred_on_report else centre
+        rates[f"{name}_interval"] = panel.spread(interval(middle, error, estimate), np.nan)
+    rates["class_balance"] = float(model.class_balance_)
+    middle = rates["class_balance"] if panel.centred_on_report else latent.class_balance
+    rates["class_balance_interval"] = interval(middle, uncertainty.balance_error, rates["class_balance"])
+    up, down, up_error, down_error = (panel.spread(values, np.nan) for values in (*centres[:2], *errors[:2]))
+    free = FreeEstimates(up, down, up_error, down_error, latent.class_balance, uncertainty.balance_error)
+    return free, rates
+
+
+def _copies(panel: PanelVotes) -> NDArray[np.int64]:
+    copy_of = panel.latent.copy_of
+    return np.flatnonzero((copy_of != np.arange(len(copy_of))) & np.isin(copy_of, panel.voters))
+
+
+def _expectations(panel: PanelVotes, uncertainty: Uncertainty) -> tuple[dict[str, Expectation], list[Contest]]:
+    """Return what is expected of each way to label, and how the combined labels compare with the others."""
+    posterior, counts = panel.posterior, panel.table.counts
+    alone = np.where(panel.table.codes >= 0, panel.table.codes, 0.5)
+    singles = [expected_balanced_accuracy(alone[:, voter], posterior, counts) for voter in panel.voters]
+    best = int(panel.voters[int(np.argmax(singles))])
+    labels = dict(panel.labels)
+    if panel.free_model.n_groups == len(panel.voters) and type(panel.model).__name__ == "DawidSkene":
+        del labels["Dawid-Skene"]  # it is the model itself
+    ways = {**labels, "best single voter": alone[:, best]}
+    stacked = np.stack([way.astype(np.float64) for way in ways.values()])
+    centres, covariance = uncertainty.expected_accuracies(stacked)
+    expected, contests = {}, []
+    for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
+        value = expected_balanced_accuracy(way, posterior, counts)
+        middle = value if panel.centred_on_report else centres[row]
+        low, high = interval(middle, np.sqrt(covariance[row, row]), value)
+        voter = panel.names[best] if name == "best single voter" else None
+        expected[name] = Expectation(name, value, (float(low), float(high)), voter)
+        if row:
+            gain = expected["combined"].balanced_accuracy - value
+            variance = covariance[0, 0] + covariance[row, row] - 2 * covariance[0, row]
+            contests.append(Contest(name, value, gain, float(np.sqrt(max(variance, 0.0)))))
+    return expected, contests
+
+
+def _worth(
+    panel: PanelVotes, uncertainty: Uncertainty, correlations: Correlations, rng: np.random.Generator
+) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """Return the effective votes with intervals, and the standard errors of the correlations."""
+    clear = correlations.clear()
+    values = np.array([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
+    resampled, correlation_error = resampled_worth(panel, uncertainty, rng)
+    widen = np.sqrt(panel.overdispersion)
+    reach = _Z * widen * np.log(resampled).std(axis=0, ddof=1)
+    most = float(len(panel.voters))
+    ends = np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1).clip(1.0, most)
+    result = {
+        "effective_votes": float(values[2]),
+        "effective_votes_interval": ends[2],
+        "effective_votes_by_class": values[:2],
+        "effective_votes_by_class_interval": ends[:2],
+    }
+    return result, correlation_error * widen
+
+
+def _unique(panel: PanelVotes, clear: Correlations) -> NDArray[np.float64]:
+    """Return the uniqueness of all voters: shared evenly among a voter and its copies, 0 for a silent one."""
+    unique = panel.spread(uniqueness(clear.pooled), 0.0)
+    return unique / np.bincount(panel.latent.copy_of, minlength=len(unique))[panel.latent.copy_of]
+
+
+def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:
+    """Return values of all pairs of voters from those of the core; 1 between a voter and its copies."""
+    spread = panel.spread(panel.spread(pairs, otherwise).T, otherwise)
+    copies = panel.latent.copy_of
+    same = copies[:, None] == copies[None, :]
+    return np.where(same, 1.0 if otherwise == 0.0 else 0.0, spread)
+
+
+def _near_duplicates(panel: PanelVotes, clear: Correlations) -> tuple[Duplicate, ...]:
+    """Return pairs of core voters whose errors are nearly the same, closest first."""
+    counts = panel.core.pair_counts
+    found = []
+    for one, other in zip(*np.nonzero(np.triu(clear.pooled >= _NEAR_DUPLICATE, 1)), strict=True):
+        common = max(int(counts.both[one, other]), 1)
+        agreement = 1 - counts.disagreements[one, other] / common
+        first, second = int(panel.voters[one]), int(panel.voters[other])
+        found.append(Duplicate(first, second, float(agreement), float(clear.pooled[one, other])))
+    return tuple(sorted(found, key=lambda pair: (-pair.correlation, pair.first, pair.second)))

@@ -1,0 +1,76 @@
+"""Resampled counts: how the effective votes and the groups would vary over other items of the same kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.diagnosis.intervals import Uncertainty
+from goldless.diagnosis.panel_votes import PanelVotes
+from goldless.diagnosis.worth import effective_votes, within_class_correlations
+from goldless.maths.search import search_structure
+from goldless.votes.counts import PairCounts
+
+_WORTH_RESAMPLES = 60
+_MOST_RESAMPLES, _FEWEST_RESAMPLES = 40, 8
+_SEARCH_BUDGET = 1.5e7  # resamples times the cube of the number of voters
+_LARGEST_SEARCHED = 200  # voters
+
+
+def default_resamples(n_voters: int) -> int:
+    """Return how often to search again: 40 times up to 70 voters, fewer for more, never above 200."""
+    if n_voters < 4 or n_voters > _LARGEST_SEARCHED:
+        return 0
+    return int(np.clip(_SEARCH_BUDGET / n_voters**3, _FEWEST_RESAMPLES, _MOST_RESAMPLES))
+
+
+def resampled_worth(
+    panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Resample items and return how effective votes and correlations vary.
+
+    Every pattern's count is drawn anew (Poisson); the rates follow by one Newton step, and the posterior with them.
+
+    Returns
+    -------
+    worth : ndarray of shape (n_resamples, 3)
+        Effective votes: negative class, positive class, pooled.
+    error : ndarray of shape (n_core, n_core)
+        Standard error of the pooled correlations.
+    """
+    scores, counts = panel.scores, panel.table.counts
+    covariance = uncertainty.covariance / panel.overdispersion
+    drawn = rng.poisson(counts, (_WORTH_RESAMPLES, len(counts)))
+    steps = np.zeros((_WORTH_RESAMPLES, scores.n_parameters))
+    for block in scores.blocks():
+        steps += (drawn[:, block.rows] - counts[block.rows]) @ block.score
+    steps = np.clip(steps @ covariance, -3.0, 3.0)
+    worth = []
+    total, squares = np.zeros((2, len(panel.voters), len(panel.voters)))
+    for resample, step in zip(drawn, steps, strict=True):
+        posterior = scores.stepped(step).posterior(panel.core_codes)
+        correlations = within_class_correlations(panel.core_codes, resample, posterior)
+        total, squares = total + correlations.pooled, squares + correlations.pooled**2
+        clear = correlations.clear()
+        worth.append([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
+    mean = total / _WORTH_RESAMPLES
+    variance = np.maximum(squares / _WORTH_RESAMPLES - mean**2, 0.0) * _WORTH_RESAMPLES / (_WORTH_RESAMPLES - 1)
+    return np.array(worth), np.sqrt(variance)
+
+
+def co_membership(
+    panel: PanelVotes, resamples: int, rng: np.random.Generator, progress: Callable[[float], None] | None = None
+) -> NDArray[np.float64]:
+    """Return how often every two core voters share a group when the items are resampled and searched again."""
+    core = panel.core
+    together = np.zeros((core.n_voters, core.n_voters))
+    for done in range(resamples):
+        counts = rng.multinomial(core.n_items, core.counts / core.n_items)
+        estimate = PairCounts.of(core.codes, counts).covariance()
+        groups = search_structure(estimate, core.n_items).groups
+        together += groups[:, None] == groups[None, :]
+        if progress is not None:
+            progress((done + 1) / resamples)
+    return together / max(resamples, 1)

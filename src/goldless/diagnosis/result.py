@@ -1,0 +1,242 @@
+"""The diagnosis as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Expectation(NamedTuple):
+    """What the fitted model expects of one way to label the items.
+
+    Attributes
+    ----------
+    method : str
+        "combined" (the labels of the model), "Dawid-Skene" (as if all voters were independent), "majority vote" or
+        "best single voter".
+    balanced_accuracy : float
+        Expected balanced accuracy over the items at hand.
+    interval : tuple of float
+        95 % interval of it.
+    voter : str or None
+        Name of the best single voter.
+    """
+
+    method: str
+    balanced_accuracy: float
+    interval: tuple[float, float]
+    voter: str | None = None
+
+
+class OtherReading(NamedTuple):
+    """Another way to read the votes.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_voters,)
+        Its groups.
+    margin : float
+        How much worse it fits, in prices of one voter in a group; below 3 the votes cannot tell.
+    labels_changed : float
+        Share of the labels it would change.
+    settled_by : str
+        What would settle which reading is right.
+    """
+
+    groups: NDArray[np.int64]
+    margin: float
+    labels_changed: float
+    settled_by: str
+
+
+class Duplicate(NamedTuple):
+    """Two voters that are one in all but name.
+
+    Attributes
+    ----------
+    first, second : int
+        Columns of the voters.
+    agreement : float
+        Share of their common items on which they agree.
+    correlation : float
+        Correlation of their votes within the classes.
+    """
+
+    first: int
+    second: int
+    agreement: float
+    correlation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What can be trusted of a fitted model, from the votes alone; see :func:`goldless.diagnose`.
+
+    All intervals are 95 % intervals, and hold if the fitted groups are right; where the covariance of the votes does
+    not fit the model they are widened by its over-dispersion. A number that has no interval is named in ``without``.
+
+    Attributes
+    ----------
+    verdict : str
+        Which labels to use and why, with figures, or that the votes cannot tell.
+    voters : tuple of str
+        Names of the voters.
+    n_items : int
+        Number of items.
+    independence_pvalue : float or None
+        P-value of "given the truth, these voters are independent".
+    fit_pvalue : float or None
+        P-value of the fitted groups: small when voters share more than the groups explain.
+    overdispersion : float
+        Misfit of the covariance, 1 when the model holds; intervals are its square root times wider.
+    sensitivity_interval, specificity_interval, balanced_accuracy_interval : ndarray of shape (n_voters, 2)
+        Of each voter; NaN for a voter that says nothing.
+    class_balance_interval : ndarray of shape (2,)
+        Of the share of positive items.
+    sensitivity, specificity, balanced_accuracy, class_balance : ndarray of shape (n_voters,), float
+        The estimates of the model.
+    expected : tuple of Expectation
+        Balanced accuracy expected of the combined labels, of Dawid and Skene's, of majority, of the best voter.
+    effective_votes : float
+        How many voters with independent errors the panel is worth.
+    effective_votes_interval : ndarray of shape (2,)
+        Its interval.
+    effective_votes_by_class, effective_votes_by_class_interval : ndarray of shape (2,), (2, 2)
+        The same among negative and among positive items.
+    one_more : dict of int to float
+        What one more voter like those of a group would add, by group of two or more; one more independent voter
+        adds 1.
+    uniqueness : ndarray of shape (n_voters,)
+        Share of each voter that is its own.
+    correlation, correlation_error : ndarray of shape (n_voters, n_voters)
+        Correlation of the votes within the classes, and its standard error.
+    co_membership : ndarray of shape (n_voters, n_voters) or None
+        Share of resamples in which two voters are found in one group.
+    n_resamples : int
+        Number of resamples behind it.
+    copies : tuple of tuple (copy, original)
+        Voters that repeat another exactly.
+    near_duplicates : tuple of Duplicate
+        Voters that nearly repeat another: their errors correlate at 0.8 or more.
+    groups : ndarray of shape (n_voters,)
+        The groups of the model.
+    readings : tuple of OtherReading
+        Other readings of the votes, nearest first.
+    cannot_tell : tuple of str
+        Why the votes cannot tell how good the labels are; empty if they can.
+    without : dict of str to str
+        Numbers that have no value or no interval, and why.
+    free_estimates : FreeEstimates
+        What :func:`goldless.compare` compares.
+    """
+
+    verdict: str
+    voters: tuple[str, ...]
+    n_items: int
+    independence_pvalue: float | None
+    fit_pvalue: float | None
+    overdispersion: float
+    sensitivity: NDArray[np.float64]
+    specificity: NDArray[np.float64]
+    balanced_accuracy: NDArray[np.float64]
+    class_balance: float
+    sensitivity_interval: NDArray[np.float64]
+    specificity_interval: NDArray[np.float64]
+    balanced_accuracy_interval: NDArray[np.float64]
+    class_balance_interval: NDArray[np.float64]
+    expected: tuple[Expectation, ...]
+    effective_votes: float
+    effective_votes_interval: NDArray[np.float64]
+    effective_votes_by_class: NDArray[np.float64]
+    effective_votes_by_class_interval: NDArray[np.float64]
+    one_more: dict[int, float]
+    uniqueness: NDArray[np.float64]
+    correlation: NDArray[np.float64]
+    correlation_error: NDArray[np.float64]
+    co_membership: NDArray[np.float64] | None
+    n_resamples: int
+    copies: tuple[tuple[int, int], ...]
+    near_duplicates: tuple[Duplicate, ...]
+    groups: NDArray[np.int64]
+    readings: tuple[OtherReading, ...]
+    cannot_tell: tuple[str, ...]
+    without: dict[str, str]
+    free_estimates: FreeEstimates = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, np.ndarray):
+                value = value.copy()
+                value.setflags(write=False)
+                object.__setattr__(self, entry.name, value)
+
+    def __repr__(self) -> str:
+        low, high = self.effective_votes_interval
+        lines = [
+            f"Diagnosis of {len(self.voters)} voters on {self.n_items:,} items",
+            f"  independence: {_p(self.independence_pvalue)}; fit of the groups: {_p(self.fit_pvalue)}",
+            f"  effective votes: {self.effective_votes:.1f} ({low:.1f} to {high:.1f})",
+        ]
+        lines += [
+            f"  expected balanced accuracy, {row.method}: {row.balanced_accuracy:.3f} "
+            f"({row.interval[0]:.3f} to {row.interval[1]:.3f})"
+            for row in self.expected
+        ]
+        return "\n".join([*lines, f"  {self.verdict}"])
+
+    def expectation(self, method: str) -> Expectation:
+        """Return what is expected of one way to label."""
+        for row in self.expected:
+            if row.method == method:
+                return row
+        raise KeyError(f"there is no {method!r} among {[row.method for row in self.expected]}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, strings, lists and dictionaries; what is not a number is None."""
+        return {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class FreeEstimates:
+    """Estimates without a prior on the class balance, with standard errors: what :func:`goldless.compare` compares.
+
+    Attributes
+    ----------
+    sensitivity, specificity, sensitivity_error, specificity_error : ndarray of shape (n_voters,)
+        NaN for a voter that says nothing.
+    class_balance, class_balance_error : float
+    """
+
+    sensitivity: NDArray[np.float64]
+    specificity: NDArray[np.float64]
+    sensitivity_error: NDArray[np.float64]
+    specificity_error: NDArray[np.float64]
+    class_balance: float
+    class_balance_error: float
+
+
+def plain(value: Any) -> Any:
+    """Turn values of this package into JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {entry.name: plain(getattr(value, entry.name)) for entry in fields(value)}
+    if hasattr(value, "_asdict"):
+        return {name: plain(item) for name, item in value._asdict().items()}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "cannot be tested"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -1,0 +1,361 @@
+"""What a diagnosis says holds on simulated votes, obeys the laws of the votes, and admits what it cannot know."""
+
+import json
+import warnings
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import goldless as gl
+from goldless.diagnosis.compare import holm
+from goldless.diagnosis.scores import PatternScores
+from goldless.diagnosis.tests_of_fit import fit_pvalue
+from goldless.diagnosis.worth import effective_votes, one_more, uniqueness, within_class_correlations
+from goldless.estimators.tree_fit import fit_tree
+from goldless.maths.em import RatePrior
+from goldless.maths.latent_model import LatentModel, independent_model
+from goldless.votes.patterns import PatternTable
+from references import numerical_information
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    return gl.simulate_votes(
+        4000, groups=[4] + [1] * 8, imbalance=0.3, group_accuracy=(0.65, 0.9), random_state=5, return_model=True
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted(simulated):
+    return gl.LatentSML().fit(simulated[0])
+
+
+@pytest.fixture(scope="module")
+def diagnosis(simulated, fitted):
+    return gl.diagnose(fitted, simulated[0], resamples=10)
+
+
+def fit(X, **options):
+    """Fit without a word about other readings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return gl.LatentSML(**options).fit(X)
+
+
+def quick(model, X, **options):
+    return gl.diagnose(model, X, **{"resamples": 0, **options})
+
+
+# -- derivatives --------------------------------------------------------------------------------------------
+
+
+def test_scores_and_information_are_derivatives_of_the_likelihood(rng):
+    X, _, model = gl.simulate_votes(
+        400, [3, 2, 1, 1], imbalance=0.4, missing_rate=0.2, random_state=rng, return_model=True
+    )
+    table = PatternTable.of(np.where(np.isnan(X), -1, X > 0).astype(np.int8))
+    scores = PatternScores(table.codes, table.counts, model)
+
+    def log_likelihood(step):
+        return table.counts @ scores.stepped(step).log_likelihood(table.codes)
+
+    gradient, information = numerical_information(log_likelihood, scores.n_parameters)
+    total = sum(table.counts[block.rows] @ block.score for block in scores.blocks())
+    np.testing.assert_allclose(total, gradient, atol=1e-5)
+    np.testing.assert_allclose(scores.observed_information, information, atol=1e-3)
+
+
+def test_gradients_of_accuracies(rng):
+    model = gl.random_model([3, 2, 1, 1], 0.2, random_state=rng)
+    scores = PatternScores(np.zeros((0, 7), dtype=np.int8), np.zeros(0, dtype=int), model)
+    for name, gradient in zip(("sensitivity", "specificity"), scores.accuracy_gradients(), strict=True):
+        steps = 1e-6 * np.eye(scores.n_parameters)
+        numeric = [(getattr(scores.stepped(s), name) - getattr(scores.stepped(-s), name)) / 2e-6 for s in steps]
+        np.testing.assert_allclose(gradient, np.array(numeric).T, atol=1e-8)
+
+
+# -- what it says -------------------------------------------------------------------------------------------
+
+
+def test_intervals_hold_the_truth_and_the_estimate(simulated, fitted, diagnosis):
+    _, _, true = simulated
+    for name in ("sensitivity", "specificity", "balanced_accuracy"):
+        ends = getattr(diagnosis, f"{name}_interval")
+        estimate = getattr(fitted, f"{name}_")
+        assert ((ends[:, 0] <= estimate) & (estimate <= ends[:, 1])).all()
+        covered = (ends[:, 0] <= getattr(true, name)) & (getattr(true, name) <= ends[:, 1])
+        assert covered.mean() > 0.7  # of 12; coverage is measured in benchmarks/diagnosis.py
+    low, high = diagnosis.class_balance_interval
+    assert low <= true.class_balance <= high
+
+
+def test_expected_accuracies_hold_those_of_the_labels(simulated, fitted, diagnosis):
+    X, y, _ = simulated
+    scored = {
+        "combined": gl.balanced_accuracy(y, fitted.predict(X)),
+        "majority vote": gl.balanced_accuracy(y, gl.MajorityVote().fit_predict(X)),
+    }
+    for method, accuracy in scored.items():
+        low, high = diagnosis.expectation(method).interval
+        assert low - 0.01 < accuracy < high + 0.01
+    assert diagnosis.expectation("best single voter").voter in diagnosis.voters
+    with pytest.raises(KeyError, match="coin"):
+        diagnosis.expectation("coin")
+
+
+def test_groups_are_tested_found_stable_and_counted(diagnosis):
+    assert diagnosis.independence_pvalue < 1e-6
+    assert diagnosis.fit_pvalue > 0.001
+    together = diagnosis.co_membership
+    assert together[:4, :4].min() > 0.8
+    assert together[4:, :4].max() < 0.2
+    np.testing.assert_array_equal(together, together.T)
+    low, high = diagnosis.effective_votes_interval
+    assert low <= diagnosis.effective_votes <= high < 12
+    assert diagnosis.uniqueness.sum() == pytest.approx(diagnosis.effective_votes)
+    assert list(diagnosis.one_more) == [0]
+    assert 0 <= diagnosis.one_more[0] < 0.5
+    assert "4 of 12 voters echo others" in diagnosis.verdict
+    assert diagnosis.cannot_tell == ()
+
+
+def test_independent_voters_are_not_accused(rng):
+    X, _ = gl.simulate_votes(2000, [1] * 8, group_accuracy=(0.7, 0.95), random_state=rng)
+    found = quick(fit(X), X)
+    assert found.independence_pvalue > 0.001
+    assert found.effective_votes > 7.5
+    assert found.fit_pvalue == found.independence_pvalue
+
+
+def test_it_is_frozen_plain_and_reproducible(simulated, fitted, diagnosis):
+    with pytest.raises(FrozenInstanceError):
+        diagnosis.verdict = "good"
+    with pytest.raises(ValueError, match="read-only"):
+        diagnosis.sensitivity_interval[0] = 0
+    plain = diagnosis.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    again = gl.diagnose(fitted, simulated[0], resamples=10)
+    assert again.to_dict() == plain
+    assert "Diagnosis of 12 voters on 4,000 items" in repr(diagnosis)
+
+
+def test_duplicate_items_are_weights(simulated, fitted):
+    X = simulated[0]
+    rows, counts = np.unique(X, axis=0, return_counts=True)
+    weighted = quick(fitted, rows, sample_weight=counts)
+    assert weighted.to_dict() == quick(fitted, X).to_dict()
+
+
+def test_the_verdict_says_that_majority_will_do(rng):
+    codes = independent_model(0.5, [0.8] * 7, [0.8] * 7).sample(5000, rng)[0]
+    found = quick(fit(codes), codes)
+    assert found.verdict.startswith("Use the majority vote, which is expected to do as well")
+
+
+def test_the_verdict_names_a_voter_that_beats_the_panel(rng):
+    codes = independent_model(0.5, [0.99] + [0.55] * 6, [0.99] + [0.55] * 6).sample(5000, rng)[0]
+    model = gl.LatentSML(structure="independent").fit(codes)
+    found = quick(model, codes)
+    best = found.expectation("best single voter")
+    assert best.voter == "voter 0"
+    assert best.balanced_accuracy >= found.expectation("majority vote").balanced_accuracy
+
+
+def test_facts_and_other_models_can_be_diagnosed(simulated):
+    X, y, _ = simulated
+    anchored = gl.LatentSML().fit(X, anchors={row: y[row] for row in range(30)}, class_balance=0.65)
+    for model in (gl.DawidSkene().fit(X), gl.SpectralMetaLearner().fit(X), anchored):
+        assert np.isfinite(quick(model, X).sensitivity_interval).all()
+    with pytest.raises(TypeError, match="MajorityVote"):
+        gl.diagnose(gl.MajorityVote().fit(X), X)
+    with pytest.raises(ValueError, match="the votes have 5"):
+        gl.diagnose(gl.DawidSkene().fit(X), X[:, :5])
+
+
+# -- laws ---------------------------------------------------------------------------------------------------
+
+
+def test_permuting_voters_permutes_the_diagnosis(simulated, diagnosis, rng):
+    X = simulated[0]
+    order = rng.permutation(12)
+    moved = quick(fit(X[:, order]), X[:, order])
+    for name in ("sensitivity_interval", "specificity_interval", "balanced_accuracy_interval", "uniqueness"):
+        np.testing.assert_allclose(getattr(moved, name), getattr(diagnosis, name)[order], atol=2e-3)
+    assert moved.independence_pvalue == pytest.approx(diagnosis.independence_pvalue, rel=1e-3)
+    assert moved.effective_votes == pytest.approx(diagnosis.effective_votes, rel=1e-3)
+    np.testing.assert_allclose(moved.effective_votes_interval, diagnosis.effective_votes_interval, rtol=0.02)
+
+
+def test_renaming_labels_exchanges_the_classes(simulated, diagnosis):
+    X = simulated[0]
+    renamed = quick(fit(-X), -X)
+    np.testing.assert_allclose(renamed.sensitivity_interval, diagnosis.specificity_interval, atol=2e-3)
+    np.testing.assert_allclose(renamed.class_balance_interval, 1 - diagnosis.class_balance_interval[::-1], atol=2e-3)
+    np.testing.assert_allclose(renamed.effective_votes_by_class, diagnosis.effective_votes_by_class[::-1], rtol=1e-3)
+    as_words = pd.DataFrame(np.where(X > 0, "yes", "no"), columns=[f"judge {i}" for i in range(12)])
+    named = quick(fit(as_words), as_words)
+    np.testing.assert_array_equal(named.sensitivity_interval, diagnosis.sensitivity_interval)
+    assert named.voters[0] == "judge 0"
+
+
+def test_a_clone_adds_nothing(simulated, diagnosis):
+    X = simulated[0]
+    cloned = np.column_stack([X, X[:, 5], X[:, 0]])
+    found = quick(fit(cloned), cloned)
+    assert found.copies == ((12, 5), (13, 0))
+    assert found.effective_votes == pytest.approx(diagnosis.effective_votes, rel=1e-6)
+    np.testing.assert_allclose(found.effective_votes_interval, diagnosis.effective_votes_interval, rtol=1e-6)
+    np.testing.assert_allclose(found.sensitivity_interval[:12], diagnosis.sensitivity_interval, atol=1e-6)
+    np.testing.assert_array_equal(found.sensitivity_interval[12], found.sensitivity_interval[5])
+    assert found.uniqueness.sum() == pytest.approx(found.effective_votes)
+    assert found.independence_pvalue == pytest.approx(diagnosis.independence_pvalue, rel=1e-6)
+
+
+def test_a_near_copy_is_named(simulated, rng):
+    X = simulated[0]
+    near = np.where(rng.random(len(X)) < 0.01, -X[:, 7], X[:, 7])
+    X = np.column_stack([X, near])
+    found = quick(fit(X), X)
+    assert [(pair.first, pair.second) for pair in found.near_duplicates] == [(7, 12)]
+    assert found.near_duplicates[0].agreement > 0.98
+
+
+def test_missing_votes(rng):
+    X, _, true = gl.simulate_votes(
+        3000, [3] + [1] * 6, group_accuracy=(0.7, 0.9), missing_rate=0.3, random_state=rng, return_model=True
+    )
+    found = quick(fit(X), X)
+    covered = (found.sensitivity_interval[:, 0] <= true.sensitivity) & (
+        true.sensitivity <= found.sensitivity_interval[:, 1]
+    )
+    assert covered.mean() > 0.6
+    assert found.independence_pvalue < 0.05
+
+
+# -- votes that leave little to say -------------------------------------------------------------------------
+
+
+def test_three_voters_cannot_be_tested(rng):
+    codes = independent_model(0.5, [0.8, 0.7, 0.9], [0.8, 0.7, 0.9]).sample(500, rng)[0]
+    found = gl.diagnose(fit(codes), codes)
+    assert found.independence_pvalue is None
+    assert found.fit_pvalue is None
+    assert found.co_membership is None
+    assert {"independence_pvalue", "fit_pvalue", "co_membership"} <= set(found.without)
+    assert "with three different voters dependence cannot be seen" in found.verdict
+    assert np.isfinite(found.sensitivity_interval).all()
+
+
+def test_few_items_are_said_to_be_few(rng):
+    codes = independent_model(0.5, [0.8] * 5, [0.8] * 5).sample(30, rng)[0]
+    found = quick(fit(codes), codes)
+    assert "30 items are too few" in found.verdict
+    assert found.verdict.startswith("The votes cannot tell how good the labels are")
+    widths = np.diff(found.sensitivity_interval, axis=1)
+    assert (widths > 0.05).all()
+    assert (widths <= 1).all()
+
+
+def test_votes_on_which_all_agree_cannot_be_fitted():
+    X = np.repeat([[0, 0, 0, 0], [1, 1, 1, 1]], 50, axis=0)
+    with pytest.raises(ValueError, match="use MajorityVote"):
+        fit(X)
+
+
+def test_one_group_of_all_is_the_model_without_groups(rng):
+    codes = independent_model(0.5, [0.8] * 6, [0.7] * 6).sample(1000, rng)[0]
+    one, none = (gl.LatentSML(structure=groups).fit(codes) for groups in ([0] * 6, list(range(6))))
+    assert quick(one, codes).to_dict() == quick(none, codes).to_dict()
+
+
+def test_if_all_are_worse_than_chance_the_classes_are_exchanged(rng):
+    model = independent_model(0.5, [0.3] * 6, [0.3] * 6)
+    codes, labels, _ = model.sample(2000, rng)
+    fitted = fit(codes)
+    found = quick(fitted, codes)
+    assert gl.balanced_accuracy(labels, fitted.predict(codes)) < 0.3
+    assert (found.balanced_accuracy_interval > 0.5).all()  # what no votes can show; see the notes of diagnose
+    assert found.to_dict().keys() == quick(fitted, codes).to_dict().keys()
+
+
+def test_a_voter_that_says_nothing_has_no_interval_and_a_reason(simulated):
+    X = np.column_stack([simulated[0], np.ones(4000, dtype=int)])
+    found = quick(fit(X), X)
+    assert np.isnan(found.sensitivity_interval[12]).all()
+    assert "always says the same" in found.without["voter 12"]
+    assert found.uniqueness[12] == 0
+
+
+# -- parts --------------------------------------------------------------------------------------------------
+
+
+def test_the_pvalue_of_independence_is_uniform(rng):
+    """A rough check; false alarms and power are measured in benchmarks/diagnosis.py."""
+    found, alone, prior = [], np.arange(8), RatePrior(1.0, 0.5, 0.5)
+    for _ in range(60):
+        model = independent_model(0.7, *rng.uniform(0.6, 0.9, (2, 8)))
+        table = PatternTable.of(model.sample(500, rng)[0])
+        found.append(fit_pvalue(table, fit_tree(table, alone, prior, 300, 1e-7).model, rng))
+    assert 0.3 < np.mean(found) < 0.7
+    assert np.mean(np.array(found) < 0.05) < 0.2
+
+
+def test_within_class_correlations_are_those_of_the_model():
+    model = LatentModel([0, 0, 0, 1], 0.4, [0.8, 1], [0.7, 1], [0.9, 0.8, 0.7, 0.7], [0.9, 0.8, 0.7, 0.8])
+    codes = np.array([[bits >> i & 1 for i in range(4)] for bits in range(16)], dtype=np.int8)
+    share = np.exp(model.log_likelihood(codes))
+    found = within_class_correlations(codes, 1e12 * share, model.posterior(codes))
+    positive, negative = model.conditional_covariance()
+    for one, other in zip(found.by_class, (negative, positive), strict=True):
+        scale = np.sqrt(np.diag(other))
+        np.testing.assert_allclose(one, other / np.outer(scale, scale), atol=1e-9)
+
+
+def test_effective_votes_of_equal_correlation():
+    equal = np.full((9, 9), 0.5) + 0.5 * np.eye(9)
+    assert effective_votes(equal) == pytest.approx(1.8)
+    assert one_more(equal, np.zeros(9, dtype=int))[0] == pytest.approx(10 / 5.5 - 1.8)
+    np.testing.assert_allclose(uniqueness(np.ones((4, 4))), 0.25)
+
+
+# -- two batches --------------------------------------------------------------------------------------------
+
+
+def test_batches_of_one_kind_do_not_differ(simulated):
+    X = simulated[0]
+    one, other = X[:2000], X[2000:]
+    same = gl.compare(fit(one), fit(other), one, other)
+    assert same.changes == ()
+    assert same.verdict.startswith("Nothing changed")
+    assert json.loads(json.dumps(same.to_dict(), allow_nan=False)) == same.to_dict()
+
+
+def test_a_change_of_balance_accuracy_or_echo_is_found(simulated, rng):
+    X, y, _ = simulated
+    before, after = X[:2000], X[2000:].copy()
+    after[rng.random(2000) < 0.3, 9] *= -1
+    after[:, 11] = np.where(rng.random(2000) < 0.7, after[:, 10], after[:, 11])
+    keep = (y[2000:] < 0) | (rng.random(2000) < 0.4)
+    after = after[keep]
+    found = gl.compare(*(quick(fit(batch), batch) for batch in (before, after)))
+    changed = {change.what: change for change in found.changes}
+    assert changed["class balance"].after < changed["class balance"].before
+    assert any(change.voters == ("voter 9",) for change in found.changes)
+    assert ("voter 10", "voter 11") in [change.voters for change in found.changes if change.what == "correlation"]
+    assert "voter 9" in found.verdict
+    assert "Comparison of 12 voters" in repr(found)
+
+
+def test_batches_must_have_the_same_voters(simulated, fitted, diagnosis):
+    X = simulated[0]
+    other = quick(fit(X[:, :9]), X[:, :9])
+    with pytest.raises(ValueError, match="12 and 9 voters"):
+        gl.compare(diagnosis, other)
+    with pytest.raises(ValueError, match="together with its votes"):
+        gl.compare(fitted, fitted)
+
+
+def test_holm():
+    np.testing.assert_allclose(holm(np.array([0.01, 0.04, np.nan, 0.03])), [0.03, 0.06, np.nan, 0.06])
