@@ -1,12 +1,13 @@
 """How well LatentSML() finds structure and labels: the same defaults on every row. Needs GOLDLESS_DATA.
 
-python benchmarks/structure.py [real] [artificial DRAWS] [several DRAWS]
+python benchmarks/structure.py [real] [artificial DRAWS] [several DRAWS] [stress DRAWS]
 
 Truth is used for scoring only. Long: with 50 draws about half an hour on one core.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
@@ -126,6 +127,54 @@ def several(n_draws: int) -> None:
     print_table(f"Groups of 6, 4, 3 and 12 alone, {n_draws} draws each", ("n", "b", *_SUMMARY), rows)
 
 
+def stress(n_draws: int) -> None:
+    """Hard cases, n = 20,000: recovery and excess over the oracle with the true model."""
+    cases = {
+        "b = -0.95, group of 5": lambda rng: _model([5] + [1] * 15, rng, imbalance=-0.95),
+        "b = +0.95, group of 5": lambda rng: _model([5] + [1] * 15, rng, imbalance=0.95),
+        "a clone with 1 % flips": lambda rng: _model([2] + [1] * 12, rng, members=(0.99, 0.99)),
+        "five clones with 1 % flips": lambda rng: _model([6] + [1] * 12, rng, members=(0.99, 0.99)),
+        "8 voters and 20 near-random": lambda rng: _model([1] * 28, rng, alone=(0.48, 0.52), first_alone=8),
+        "group of 5 against the truth": lambda rng: _model([5] + [1] * 12, rng, latents=(0.15, 0.4)),
+        "groups of 4 and 4 against": lambda rng: _model([4, 4] + [1] * 12, rng, latents=(0.15, 0.4)),
+        "group of 14, 3, 2 and 9 alone": lambda rng: _model([14, 3, 2] + [1] * 9, rng),
+        "group of 14 and 6 alone": lambda rng: _model([14] + [1] * 6, rng),
+    }
+    rows = []
+    for number, (name, case) in enumerate(cases.items()):
+        results = []
+        for draw in range(n_draws):
+            rng = np.random.default_rng([77, number, draw])
+            results.append(_result(case(rng), 20_000, rng))
+        rows.append((name, *_summary(results)))
+    print_table(f"Hard cases, n = 20,000, {n_draws} draws each", ("case", *_SUMMARY), rows)
+
+
+def _model(
+    sizes: list[int],
+    rng: np.random.Generator,
+    imbalance: float = 0.0,
+    latents: tuple[float, float] | None = None,
+    members: tuple[float, float] | None = None,
+    alone: tuple[float, float] | None = None,
+    first_alone: int = 0,
+) -> gl.LatentModel:
+    """A random model in which the rates of group latents, group members or late single voters lie in given ranges."""
+    model = gl.random_model(sizes, imbalance, group_accuracy=(0.6, 0.85), random_state=rng)
+    grouped = (np.bincount(model.groups) > 1)[model.groups]
+    late = ~grouped & (np.arange(len(grouped)) >= first_alone)
+    changes = {}
+    for side in ("sensitivity", "specificity"):
+        of_group, of_voter = getattr(model, f"group_{side}"), getattr(model, f"{side}_given_group")
+        if latents:
+            of_group = np.where(np.bincount(model.groups) > 1, rng.uniform(*latents, len(of_group)), of_group)
+        for chosen, bounds in ((grouped, members), (late, alone)):
+            if bounds:
+                of_voter = np.where(chosen, rng.uniform(*bounds, len(of_voter)), of_voter)
+        changes |= {f"group_{side}": of_group, f"{side}_given_group": of_voter}
+    return dataclasses.replace(model, **changes)
+
+
 _SUMMARY = ("exact recovery", "Oracle-L error %", "excess mean", "excess max", "flagged ambiguous")
 
 
@@ -136,14 +185,13 @@ def _draw(
     seed: list[int],
     group_accuracy: tuple[float, float] = (0.5, 0.8),
 ) -> tuple[float, ...]:
-    X, y, truth = gl.simulate_votes(
-        n_items,
-        sizes,
-        imbalance,
-        group_accuracy=group_accuracy,
-        random_state=np.random.default_rng(seed),
-        return_model=True,
-    )
+    rng = np.random.default_rng(seed)
+    return _result(gl.random_model(sizes, imbalance, group_accuracy, random_state=rng), n_items, rng)
+
+
+def _result(truth: gl.LatentModel, n_items: int, rng: np.random.Generator) -> tuple[float, ...]:
+    """Whether the groups were found, the oracle's error, the excess over it, and whether it was flagged."""
+    X, y, _ = truth.sample(n_items, rng)
     model = gl.LatentSML().fit(X)
     oracle = error(y, gl.OracleLatent(truth).fit(X).predict(X))
     recovered = np.array_equal(model.groups_, truth.groups)
@@ -163,9 +211,9 @@ def _summary(results: list[tuple[float, ...]]) -> tuple[str, ...]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", UserWarning)
-    words = sys.argv[1:] or ["real", "artificial", "50", "several", "10"]
+    words = sys.argv[1:] or ["real", "artificial", "50", "several", "10", "stress", "10"]
     if "real" in words:
         real()
-    for name, run in (("artificial", artificial), ("several", several)):
+    for name, run in (("artificial", artificial), ("several", several), ("stress", stress)):
         if name in words:
             run(int(words[words.index(name) + 1]))

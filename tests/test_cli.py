@@ -328,7 +328,7 @@ def helps():
 def test_examples_of_the_help_work_when_pasted(tmp_path, monkeypatch, capsys):
     """Each block of examples, in a new folder; lines that need a shell in a shell."""
     blocks = [text.partition("examples:\n")[2] for text in helps()]
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     in_shell = []
     for number, block in enumerate(blocks):
         (tmp_path / str(number)).mkdir()
@@ -358,6 +358,6 @@ def test_completion(shell, capsys):
     assert "id-column" in script
     if shell == "bash":
         ask = script + '\nCOMP_WORDS=(goldless ins); COMP_CWORD=1; _goldless; echo "${COMPREPLY[@]}"'
-        ask += '\nCOMP_WORDS=(goldless report --tr); COMP_CWORD=2; _goldless; echo "${COMPREPLY[@]}"'
+        ask += '\nCOMP_WORDS=(goldless report --trut); COMP_CWORD=2; _goldless; echo "${COMPREPLY[@]}"'
         result = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=False)
         assert result.stdout.split() == ["inspect", "--truth"]

@@ -1,5 +1,6 @@
 """The structure search, its prices, and the readings it reports."""
 
+import dataclasses
 import itertools
 import warnings
 
@@ -14,6 +15,7 @@ from goldless.maths.checks import relabel
 from goldless.maths.search import (
     group_prices,
     independence_overdispersion,
+    indistinguishable,
     rerootings,
     search_structure,
     set_partitions,
@@ -262,3 +264,63 @@ def test_abstention_that_never_happens_changes_nothing():
     np.testing.assert_array_equal(heard.predict(X), plain.predict(X))
     with pytest.raises(ValueError, match="abstain must be"):
         gl.LatentSML(abstain="maybe").fit(X)
+
+
+# -- what cannot be known ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_voters", [3, 4, 5, 6])
+def test_what_votes_cannot_tell_apart(n_voters, rng):
+    """Groupings said to be one model fit alike to the last digit."""
+    sizes = {3: [1, 1, 1], 4: [2, 1, 1], 5: [2, 1, 1, 1], 6: [3, 1, 1, 1]}[n_voters]
+    model = gl.random_model(sizes, group_accuracy=(0.7, 0.8), random_state=rng)
+    noise = rng.normal(size=(n_voters, n_voters)) / 300
+    covariance = model.population_covariance() + noise + noise.T
+    weight = np.ones((n_voters, n_voters)) - np.eye(n_voters)
+    partitions = set_partitions(n_voters)
+    residual = {}
+    for row in partitions:
+        size = np.bincount(row, minlength=n_voters)
+        loading = np.sqrt(np.abs(covariance).mean()) * np.ones(n_voters)
+        start = row.copy(), size, loading, np.where(size > 1, 0.7, 1.0)
+        residual[row.tobytes()] = refit(covariance, weight, *start, -1.0, 20_000, 1e-13)
+    for row in partitions:
+        same = {other.tobytes() for other in indistinguishable(row)}
+        for other in partitions:
+            if other.tobytes() in same:
+                assert residual[other.tobytes()] == pytest.approx(residual[row.tobytes()], abs=1e-7)
+    classes = {frozenset(other.tobytes() for other in indistinguishable(row)) for row in partitions}
+    assert len(classes) == {3: 1, 4: 4, 5: 26, 6: 146}[n_voters]
+    if n_voters == 3:
+        assert max(residual.values()) < 1e-9
+
+
+def test_three_voters_are_told_what_cannot_be_known():
+    X, _ = gl.simulate_votes(2000, [1, 1, 1], group_accuracy=(0.7, 0.9), random_state=0)
+    assert "between three voters no number of items can show it" in gl.LatentSML().fit(X).verdict_
+
+
+def test_which_of_two_pairs_echoes_is_left_open():
+    """Four voters: the pair found and the pair of the others fit alike, and the user is told."""
+    base = gl.random_model([2, 1, 1], random_state=4)
+    model = dataclasses.replace(
+        base,
+        group_sensitivity=[0.75, 1, 1],
+        group_specificity=[0.75, 1, 1],
+        sensitivity_given_group=[0.95, 0.95, 0.8, 0.75],
+        specificity_given_group=[0.95, 0.95, 0.8, 0.75],
+        class_balance=0.5,
+    )
+    codes = model.sample(20_000, 3)[0]
+    with pytest.warns(gl.AmbiguousReadingWarning):
+        fitted = gl.LatentSML().fit(codes)
+    assert fitted.rootings_[0].margin == pytest.approx(0.0, abs=1e-3)
+    others = {tuple(other) for other in indistinguishable(fitted.groups_)}
+    assert {tuple(rooting.groups) for rooting in fitted.rootings_[:1]} <= others
+
+
+def test_nine_voters_are_enumerated(rng):
+    model = gl.random_model([4, 2, 1, 1, 1], group_accuracy=(0.6, 0.7), random_state=rng)
+    found = search_structure(covariance_of(model, 50_000, rng), 50_000)
+    np.testing.assert_array_equal(found.groups, model.groups)
+    assert len(found.readings) == 32

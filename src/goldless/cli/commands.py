@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import goldless as gl
+from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen, select_screen
 from goldless.report import render_html, summarize
@@ -68,6 +69,8 @@ def combine(arguments: argparse.Namespace) -> None:
     votes = table.votes
     labels = model.predict(votes)
     probability = model.predict_proba(votes)[:, 1]
+    for row, label in facts_of(arguments, votes).get("anchors", {}).items():  # what is known stays
+        labels[row], probability[row] = label, float(label == votes.classes[1])
     items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
     names = [_text(label) for label in votes.classes.tolist()]
     codes = labels == votes.classes[1]
@@ -103,6 +106,33 @@ def combine(arguments: argparse.Namespace) -> None:
             sys.stderr.write(line + "\n")
         else:
             write_lines([line, f"Wrote {arguments.output}."])
+
+
+def ask(arguments: argparse.Namespace) -> None:
+    """Name items to label, with a gap for the label."""
+    check_output(arguments.output, arguments.force)
+    table, model, said = _read_and_fit(arguments)
+    votes = table.votes
+    questions = model.next_to_label(votes, arguments.n)
+    rows = question_rows(questions, votes, model.predict_proba(votes)[:, 1])
+    sentence = describe_questions(questions, len(rows))
+    if arguments.json:
+        write_json(
+            {
+                "items": [{"item": item, "probability": probability} for item, _, probability in rows],
+                "n_readings": questions.n_readings,
+                "enough": questions.enough,
+                "how": table.how,
+                "warnings": [*table.notes, *said],
+            }
+        )
+        return
+    header = ["item", "label", f"probability of {_text(votes.classes[1])}"]
+    write_output(arguments.output, _table(header, rows, arguments.output or "-"))
+    if not arguments.quiet:
+        _tell(table, said)
+        filled = "the file" if arguments.output in (None, "-") else arguments.output
+        sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
 
 
 def select(arguments: argparse.Namespace) -> None:
@@ -202,26 +232,29 @@ def _read_and_fit(arguments: argparse.Namespace) -> tuple[VotesFile, Any, list[s
             progress=progress.update,
         )
     with Progress(FITTING, arguments.quiet):
-        model, said = fit(table, arguments.structure)
+        model, said = fit(table, arguments.structure, **facts_of(arguments, table.votes))
     return table, model, said
 
 
-def fit(table: VotesFile, structure: str | None = None) -> tuple[Any, list[str]]:
-    """Fit the default model; return it and its warnings as sentences."""
+def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[Any, list[str]]:
+    """Fit the default model, with what is known besides the votes; return it and its warnings as sentences."""
     options: dict[str, Any] = {} if structure is None else {"structure": structure}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = gl.LatentSML(**options).fit(table.votes)
+        model = gl.LatentSML(**options).fit(table.votes, **facts)
     return model, [str(warning.message) for warning in caught]
 
 
 def _same_file(arguments: argparse.Namespace) -> str:
     """Return how to name the same file, read in the same way, in another command."""
     words = ["FILE" if arguments.file == "-" else arguments.file]
-    for name in ("item", "voter", "label", "id_column", "truth", "ignore", "missing", "positive", "structure"):
+    for name in (
+        *("item", "voter", "label", "id_column", "truth", "ignore", "missing", "positive", "structure"),
+        *("anchors", "class_balance", "trusted"),
+    ):
         given = getattr(arguments, name)
         for value in given if isinstance(given, list) else [given]:
-            words += [] if value is None else [f"--{name.replace('_', '-')}", value]
+            words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)
 
 

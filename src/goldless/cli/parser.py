@@ -34,6 +34,10 @@ _EXAMPLES = {
   goldless simulate -o votes.csv
   goldless select votes.csv --ignore truth -k 5
 """,
+    "ask": """examples:
+  goldless simulate -o votes.csv
+  goldless ask votes.csv --ignore truth -n 5 -o ask.csv
+""",
     "report": """examples:
   goldless simulate -o votes.csv
   goldless report votes.csv --truth truth -o report.html
@@ -110,6 +114,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     select.add_argument("-k", type=_positive, default=5, metavar="K", help="size of the panel (default 5)")
 
+    ask = add(
+        "ask",
+        commands.ask,
+        "name the items whose labels would tell most, ready to fill in",
+        common,
+        reading,
+        fitting,
+    )
+    ask.add_argument("-n", type=_positive, default=20, metavar="N", help="how many items (default 20)")
+    _output(ask, "file to write, .csv or .tsv, to fill in and pass as --anchors (default: standard output)")
+
     report = add(
         "report",
         commands.report,
@@ -180,6 +195,10 @@ def _reading() -> argparse.ArgumentParser:
 def _fitting() -> argparse.ArgumentParser:
     parent = argparse.ArgumentParser(add_help=False)
     parent.add_argument("--structure", metavar="NAME", help="how voters are grouped, as in goldless.LatentSML")
+    known = parent.add_argument_group("what is known besides the votes")
+    known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")
+    known.add_argument("--class-balance", type=_share, metavar="P", help="known share of the positive class")
+    known.add_argument("--trusted", metavar="NAMES", help="voters that judge for themselves and well, with commas")
     return parent
 
 

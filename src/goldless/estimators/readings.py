@@ -60,6 +60,8 @@ def describe_reading(
     if structure is None:
         few = votes.table.n_items < 2 * m
         reason = f"only {votes.table.n_items} items for {m} voters" if few else "no structure was searched"
+        if m == 3:
+            reason = "between three voters no number of items can show it"
         return f"{used} ({reason}); dependence is not ruled out." if not grouped else f"{used}, as given."
     if nearest is None:
         return f"{used}; every other reading of the votes fits clearly worse."

@@ -41,15 +41,17 @@ def unit_vote_counts(
         Start of Pr(state | votes); by default (negative, positive) by the mean over units of their mean vote.
         This also fixes the sign: most independent *units* are taken to beat a coin, not most voters.
     """
-    negative, positive = (table.codes == 0).astype(float), (table.codes == 1).astype(float)
+    by_voter = np.ascontiguousarray(table.codes.T)
+    negative, positive = (by_voter == 0).astype(float), (by_voter == 1).astype(float)
     own_latent = np.bincount(groups) >= 2
-    alone = ~own_latent[groups]
-    total, units = positive[:, alone].sum(axis=1), (positive + negative)[:, alone].sum(axis=1)
+    alone = np.flatnonzero(~own_latent[groups])
+    total = positive[alone].sum(axis=0)
+    units = total + negative[alone].sum(axis=0)
     members = {int(group): np.flatnonzero(groups == group) for group in np.flatnonzero(own_latent)}
     latent_of: dict[int, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
     for group, voters in members.items():
-        said_positive = positive[:, voters].sum(axis=1)
-        said = said_positive + negative[:, voters].sum(axis=1)
+        said_positive = positive[voters].sum(axis=0)
+        said = said_positive + negative[voters].sum(axis=0)
         asked = said > 0
         mean = np.divide(said_positive, said, out=np.full(len(said), 0.5), where=asked)
         latent_of[group] = (np.stack([1 - mean, mean], axis=1), asked)
@@ -61,12 +63,11 @@ def unit_vote_counts(
     weight = hub * table.counts[:, None]
     latents = np.zeros((len(own_latent), 2, n_states))
     votes = np.zeros((len(groups), max(n_states, 2), 2))
-    votes[alone, :n_states, 0] = negative[:, alone].T @ weight
-    votes[alone, :n_states, 1] = positive[:, alone].T @ weight
+    votes[alone, :n_states, 0], votes[alone, :n_states, 1] = negative[alone] @ weight, positive[alone] @ weight
     for group, (latent, asked) in latent_of.items():
-        latents[group] = latent[asked].T @ weight[asked]
+        latents[group] = latent.T @ (weight * asked[:, None])
         voters, counted = members[group], latent * table.counts[:, None]
-        votes[voters, :2, 0], votes[voters, :2, 1] = negative[:, voters].T @ counted, positive[:, voters].T @ counted
+        votes[voters, :2, 0], votes[voters, :2, 1] = negative[voters] @ counted, positive[voters] @ counted
     return ExpectedCounts(weight.sum(axis=0), latents, votes, -np.inf)
 
 

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.group_fit import refit, refit_members, weighted_residual
+from goldless.kernels.group_fit import TINY, refit, refit_members, sweep_loadings, weighted_residual
 from goldless.kernels.moves import apply_move, apply_moves, best_moves
+from goldless.maths.checks import relabel
 
 _ROUNDS = 50
 _MOVES_PER_VOTER = 20
 _TRIALS = 40  # moves that promise little and are refitted before they are judged
 _GAIN = 1e-7  # relative to the objective: smaller gains are none
 _SMALLEST_SPLIT = 4
-_MERGERS = 60  # pairs of groups tried in a round, the likeliest
+_MERGERS = 40  # pairs of groups tried in a round, the likeliest
 
 
 @dataclass
@@ -91,14 +92,24 @@ class Descent:
         self.data: Any = (covariance, weight)
         self.lowest = lowest
         self.price = price
+        self._ends: dict[bytes, tuple[NDArray[np.int64], float]] = {}
 
-    def run(self, state: Grouping) -> float:
-        """Move voters and whole groups until neither helps, and return the objective."""
+    def run(self, state: Grouping) -> tuple[NDArray[np.int64], float]:
+        """Move voters and whole groups until neither helps; return the grouping and the objective.
+
+        A descent that meets a grouping of an earlier one ends where that one ended.
+        """
+        path = []
         for _ in range(_ROUNDS):
             objective = self._move_voters(state)
-            if not self._change_groups(state, objective):
+            path.append(relabel(state.label).tobytes())
+            if path[-1] in self._ends or not self._change_groups(state, objective):
                 break
-        return self._refit(state, 300, 1e-7)
+        end = self._ends.get(path[-1])
+        if end is None:
+            end = relabel(state.label), self._refit(state, 300, 1e-7)
+        self._ends.update(dict.fromkeys(path, end))
+        return end
 
     def _refit(self, state: Grouping, sweeps: int, tol: float) -> float:
         """Fit loadings and couplings, and return the objective."""
@@ -146,7 +157,7 @@ class Descent:
     def _change_groups(self, state: Grouping, objective: float) -> bool:
         """Take the best merger, dissolution or split after a local refit; say whether any helps."""
         best, best_state = objective - _GAIN * (1 + abs(objective)), None
-        for trial in self._group_changes(state):
+        for trial in self._group_changes(state, objective):
             value = float(weighted_residual(*self.data, trial.label, trial.loading, trial.coupling))
             value += self._price(trial)
             if value < best:
@@ -156,7 +167,7 @@ class Descent:
         state.__dict__.update(best_state.__dict__)
         return True
 
-    def _group_changes(self, state: Grouping) -> Iterator[Grouping]:
+    def _group_changes(self, state: Grouping, objective: float) -> Iterator[Grouping]:
         """Yield the groupings one change of groups away, each refitted where it changed."""
         for group in state.groups:
             parts = self._halves(state, group)
@@ -167,38 +178,46 @@ class Descent:
                 yield trial
             trial = state.copy()
             trial.dissolve(group)
-            refit(*self.data, *trial.arrays, self.lowest, 4, 1e-4)
-            yield trial
-        for group, other in self._likely_mergers(state):
+            if self._is_near(trial, state.label == group, objective + self.price[state.size[group]]):
+                refit(*self.data, *trial.arrays, self.lowest, 4, 1e-4)
+                yield trial
+        for group, other, ratio in self._likely_mergers(state):
             trial = state.copy()
-            trial.merge(group, other, self._ratio_between(state, group, other))
+            trial.merge(group, other, ratio)
             refit_members(*self.data, *trial.arrays, self.lowest, group, group, 4)
             yield trial
 
-    def _likely_mergers(self, state: Grouping) -> list[tuple[int, int]]:
-        """Return the pairs of groups that could gain by merging, those that could gain most first.
+    def _is_near(self, trial: Grouping, changed: NDArray[np.bool_], limit: float) -> bool:
+        """Refit the loadings of the voters that changed, and say whether the objective is below a limit."""
+        for _ in range(2):
+            sweep_loadings(*self.data, trial.label, trial.loading, trial.coupling, changed)
+        value = float(weighted_residual(*self.data, trial.label, trial.loading, trial.coupling))
+        return value + self._price(trial) < limit
 
-        Merging ties two couplings together and frees only the block between the groups, so at a good fit it can
-        save no more than the residual of that block and the difference in price.
+    def _likely_mergers(self, state: Grouping) -> list[tuple[int, int, float]]:
+        """Return the pairs of groups most likely to gain by merging, those that promise most first.
+
+        Merging frees the block between two groups from their couplings: it saves what the block's residual loses
+        when the loadings within the groups, with one scale for those of the second, take the place of those towards
+        the rest. The scale is returned with each pair.
         """
         covariance, weight = self.data
         groups, outside = state.groups, state.coupling[state.label] * state.loading
         member = (state.label[:, None] == groups[None, :]).astype(float)
-        across = member.T @ (weight * (covariance - np.outer(outside, outside)) ** 2) @ member
+
+        def between(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(member.T @ matrix @ member)
+
+        product = np.outer(state.loading, state.loading)
+        slope, power = between(weight * covariance * product).clip(0.0), between(weight * product**2)
+        scale = slope / np.maximum(power, TINY)
+        saved = between(weight * ((covariance - np.outer(outside, outside)) ** 2 - covariance**2)) + slope * scale
         first, second = np.tril_indices(len(groups), -1)
         size, other = state.size[groups][first], state.size[groups][second]
-        gain = across[first, second] + self.price[size] + self.price[other] - self.price[size + other]
-        likely = np.argsort(-gain, kind="stable")[:_MERGERS]
-        return [(groups[first[pair]], groups[second[pair]]) for pair in likely if gain[pair] > 0]
-
-    def _ratio_between(self, state: Grouping, group: int, other: int) -> float:
-        """Return the scale of another group's loadings that fits the block between the two."""
-        block = np.ix_(state.label == group, state.label == other)
-        covariance, weight = (matrix[block] for matrix in self.data)
-        product = np.outer(state.loading[state.label == group], state.loading[state.label == other])
-        denominator = float((weight * product**2).sum())
-        ratio = float((weight * covariance * product).sum()) / denominator if denominator > 1e-12 else 1.0
-        return ratio if ratio > 0 else 1.0
+        gain = saved[first, second] + self.price[size] + self.price[other] - self.price[size + other]
+        likely = [pair for pair in np.argsort(-gain, kind="stable")[:_MERGERS] if gain[pair] > -self.price[2]]
+        ratio = np.where(scale > 0, scale, 1.0)[first, second]
+        return [(groups[first[pair]], groups[second[pair]], float(ratio[pair])) for pair in likely]
 
     def _halves(self, state: Grouping, group: int) -> NDArray[np.int64] | None:
         """Return the half of a group without its first member, cut by what the fit leaves over, or None."""

@@ -24,11 +24,12 @@ from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.descent import Descent, Grouping
 from goldless.maths.rank_one import complete_rank_one
 
-_ENUMERATED_UP_TO = 8  # voters; there are 4,140 partitions of eight
+_ENUMERATED_UP_TO = 9  # voters; there are 21,147 partitions of nine, and 115,975 of ten
 _FEW_STARTS_FROM = 200  # voters
 _FEWEST_COMMON_ITEMS = 5
 _VARIANCE_FLOOR = 1e-3  # of the product of two centred votes, so that rare votes do not get endless weight
 _REROOTS_SEARCHED = 3
+_REROOTS_KEPT = 8
 _READINGS_KEPT = 32
 _MULTIPLICITY = 2.0
 
@@ -113,8 +114,9 @@ def search_structure(
 
     Nothing is random: the search starts from no groups, from average linkage of the standardised residuals of the
     model without groups, and from every re-rooting of what it finds: second moments determine a tree without a
-    root, so "the group hangs on alpha and the rest on Y" and its reverse must both be tried. Up to eight voters
-    all partitions are compared. With three voters there is nothing to find.
+    root, so "the group hangs on alpha and the rest on Y" and its reverse must both be tried. Up to nine voters
+    all partitions are compared. With three voters there is nothing to find, and with four or five much stays open:
+    see :func:`indistinguishable`.
     """
     problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0)
     log_n = float(np.log(max(n_items, 2)))
@@ -165,6 +167,37 @@ def rerootings(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return found
 
 
+def indistinguishable(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the groupings that no votes can tell from this one, this one first.
+
+    A grouping is a tree with Y in the middle; votes show the tree but not its middle, nor a node that joins only two
+    others. So, exactly:
+
+    - one group of all voters, one group of all but one, and no groups are the same model;
+    - one group G of 2 to m - 2 voters, the group of all others, and both as two groups are the same model;
+    - every other grouping (two groups or more and a third unit) is a model of its own.
+
+    With three voters the three covariances fit any three loadings: no grouping leaves a trace. With four voters two
+    equations can be tested, ``r_ac r_bd = r_ad r_bc = r_ab r_cd``: votes can show that voters come in two pairs, and
+    never which of the two pairs echoes. With five voters a pair is never told from the other three as a group; the
+    pair is taken, because it is the simpler explanation.
+    """
+    groups = relabel(groups)
+    n_voters, sizes = len(groups), np.bincount(groups)
+    voters, together = np.arange(n_voters), np.zeros(n_voters, dtype=np.int64)
+    if n_voters < 4:
+        found = [together, *set_partitions(n_voters)]
+    elif sizes.max() in (1, n_voters - 1, n_voters):
+        found = [voters, together, *(relabel(voters == voter) for voter in voters)]
+    elif (sizes > 1).sum() == 1 or len(sizes) == 2:
+        members = groups == np.argmax(sizes)
+        found = [relabel(np.where(side, -1, voters)) for side in (members, ~members)]
+        found.append(relabel(members))
+    else:
+        found = []
+    return [groups, *(other for other in found if not np.array_equal(other, groups))]
+
+
 def voters_in_groups(groups: NDArray[np.int64]) -> int:
     """Return the number of voters that share a group with another."""
     sizes = np.bincount(groups)
@@ -194,6 +227,8 @@ class _Problem:
         self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
         self.lowest = lowest
         self.n_pairs = int(known.sum()) // 2
+        self._blocks: dict[bytes, NDArray[np.float64]] = {}
+        self._partitions: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | None = None
         self.flat = complete_rank_one(self.covariance, known, self.weight) if known.any() else np.zeros(self.m)
 
     def _start(self, groups: NDArray[np.int64]) -> Grouping:
@@ -205,10 +240,17 @@ class _Problem:
         loading = self.flat.copy()
         for group in np.flatnonzero(size > 2):
             members = np.flatnonzero(groups == group)
+            loading[members] = self._leading(members)
+        return Grouping(groups.astype(np.int64).copy(), size, loading, np.where(size > 1, 0.7, 1.0))
+
+    def _leading(self, members: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the leading eigenvector of a block, scaled to it; re-rootings ask for the same blocks again."""
+        key = members.tobytes()
+        if key not in self._blocks:
             values, vectors = np.linalg.eigh(self.covariance[np.ix_(members, members)])
             block = vectors[:, -1] * np.sqrt(max(values[-1], 1e-6))
-            loading[members] = block if block @ self.flat[members] >= 0 else -block
-        return Grouping(groups.astype(np.int64).copy(), size, loading, np.where(size > 1, 0.7, 1.0))
+            self._blocks[key] = block if block @ self.flat[members] >= 0 else -block
+        return self._blocks[key]
 
     def fit(self, groups: NDArray[np.int64], sweeps: int = 300, tol: float = 1e-7) -> tuple[float, NDArray, NDArray]:
         """Return the weighted residual of a grouping, its loadings and its couplings."""
@@ -216,13 +258,12 @@ class _Problem:
         value = refit(self.covariance, self.weight, *state.arrays, self.lowest, sweeps, tol)
         return float(value), state.loading, state.coupling
 
-    def search(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
+    def search(self, groups: NDArray[np.int64], descent: Descent) -> Reading:
         """Descend from a grouping to a local optimum."""
         state = self._start(groups)
         refit(self.covariance, self.weight, *state.arrays, self.lowest, 150, 1e-4)
-        value = Descent(self.covariance, self.weight, self.lowest, price).run(state)
-        groups = relabel(state.label)
-        return Reading(groups, value, _price_of(groups, price))
+        found, value = descent.run(state)
+        return Reading(found, value, _price_of(found, descent.price))
 
     def degrees_of_freedom(self, groups: NDArray[np.int64]) -> int:
         """Return the number of known covariances less the number of parameters, at least one."""
@@ -253,10 +294,10 @@ class _Problem:
             if reading.groups.max() > 0 and (key not in found or reading.objective < found[key].objective):
                 found[key] = reading
 
-        alone = np.arange(self.m)
-        keep(self._reading(alone, price))
+        descent = Descent(self.covariance, self.weight, self.lowest, price)
+        keep(self._reading(np.arange(self.m), price))
         for start in starts:
-            keep(self.search(start, price))
+            keep(self.search(start, descent))
         tried: set[bytes] = set()
         while True:
             best = min(found.values(), key=lambda reading: reading.objective)
@@ -264,23 +305,27 @@ class _Problem:
             if not fresh:
                 break
             tried |= {groups.tobytes() for groups in fresh}
-            roots = [self._reading(groups, price) for groups in fresh]
-            for root in sorted(roots, key=lambda reading: reading.objective)[:_REROOTS_SEARCHED]:
-                keep(self.search(root.groups, price))
-            for root in roots:
-                keep(root)
+            roots = sorted((self._reading(groups, price, 12) for groups in fresh), key=lambda root: root.objective)
+            for root in roots[:_REROOTS_SEARCHED]:
+                keep(self.search(root.groups, descent))
+            for root in roots[:_REROOTS_KEPT]:
+                keep(self._reading(root.groups, price))
         return sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
 
-    def _reading(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
+    def _reading(self, groups: NDArray[np.int64], price: NDArray[np.float64], sweeps: int = 150) -> Reading:
         """Fit a grouping as it is."""
         cost = _price_of(groups, price)
-        return Reading(groups, self.fit(groups, 150, 1e-4)[0] + cost, cost)
+        return Reading(groups, self.fit(groups, sweeps, 1e-4)[0] + cost, cost)
 
     def _enumerate(self, price: NDArray[np.float64]) -> list[Reading]:
         """Compare all partitions."""
-        partitions = set_partitions(self.m)
-        values = evaluate_partitions(self.covariance, self.weight, partitions, self.flat, self.lowest)
-        cost = np.array([_price_of(row, price) for row in partitions])
+        if self._partitions is None:  # fitted once: only prices differ from search to search
+            rows = set_partitions(self.m)
+            sizes = (rows[:, :, None] == np.arange(self.m)).sum(axis=1)
+            values = evaluate_partitions(self.covariance, self.weight, rows, self.flat, self.lowest)
+            self._partitions = rows, sizes, values
+        partitions, sizes, values = self._partitions
+        cost = price[sizes].sum(axis=1)
         objective = values + cost
         # of equal structures the one with fewest voters in groups, which enumeration lists last
         order = np.lexsort([-np.arange(len(objective)), objective.round(9)])[:_READINGS_KEPT]

@@ -1,0 +1,90 @@
+"""What the user knows besides the votes, from options and a file of known labels; and which labels to ask for."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from typing import Any
+
+import numpy as np
+
+from goldless.votes.encoding import Votes
+
+_LABEL_COLUMNS = ("label", "truth", "gold")
+
+
+def facts_of(arguments: argparse.Namespace, votes: Votes) -> dict[str, Any]:
+    """Return the keyword arguments of ``LatentSML.fit`` that the options say."""
+    facts: dict[str, Any] = {}
+    if arguments.anchors is not None:
+        facts["anchors"] = read_anchors(arguments.anchors, votes)
+    if arguments.class_balance is not None:
+        facts["class_balance"] = arguments.class_balance
+    if arguments.trusted is not None:
+        facts["trusted"] = [name.strip() for name in arguments.trusted.split(",") if name.strip()]
+    return facts
+
+
+def item_names(votes: Votes) -> list[str]:
+    """Return the name of every item: its id, or its number from 1 if the file has none."""
+    items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
+    return [str(item) for item in items]
+
+
+def read_anchors(path: str, votes: Votes) -> dict[int, Any]:
+    """Read known labels: a table of item and label; rows without a label are passed over.
+
+    The column of labels is called "label", "truth" or "gold"; the item is in the first other column.
+    """
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as stream:
+            rows = list(csv.DictReader(stream, delimiter="\t" if path.lower().endswith(".tsv") else ","))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ValueError(f"cannot read the known labels in {path}: {reason.lower()}") from None
+    header = list(rows[0]) if rows else []
+    label = next((name for name in header if name and name.strip().lower() in _LABEL_COLUMNS), None)
+    item = next((name for name in header if name and name != label), None)
+    if label is None or item is None:
+        raise ValueError(
+            f"{path} should hold known labels in two columns, the item and the 'label', but its columns are "
+            f"{', '.join(repr(name) for name in header) or 'missing'}"
+        )
+    row_of: dict[str, int] = {}
+    for row, name in enumerate(item_names(votes)):
+        row_of.setdefault(name, row)
+    classes = {str(value): value for value in votes.classes.tolist()}
+    anchors: dict[int, Any] = {}
+    for number, line in enumerate(rows, 2):
+        name, said = (line[item] or "").strip(), (line[label] or "").strip()
+        if not said:
+            continue
+        if name not in row_of:
+            raise ValueError(f"{path}, line {number}: there is no item {name!r} among the votes")
+        if said not in classes:
+            raise ValueError(
+                f"{path}, line {number}: the label {said!r} is not one of the votes' labels, "
+                f"{' and '.join(repr(value) for value in classes)}"
+            )
+        if anchors.get(row_of[name], classes[said]) != classes[said]:
+            raise ValueError(f"{path}, line {number}: item {name!r} has two different labels")
+        anchors[row_of[name]] = classes[said]
+    if not anchors:
+        raise ValueError(f"{path} has no known labels: its column {label!r} is empty")
+    return anchors
+
+
+def question_rows(questions: Any, votes: Votes, positive: np.ndarray) -> list[list[Any]]:
+    """Return one line for each item to label: item, a gap for the label, probability of the positive class."""
+    names = item_names(votes)
+    return [[names[row], "", round(float(positive[row]), 4)] for row in questions.rows]
+
+
+def describe_questions(questions: Any, n_asked: int) -> str:
+    """Return one sentence on what the labels would be good for."""
+    if questions.n_readings == 1 or questions.enough == 0:
+        return f"No other reading of the votes would change many labels; these {n_asked} items are the most doubtful."
+    readings = f"The votes can be read in {questions.n_readings} ways"
+    if questions.enough is None:
+        return f"{readings} that labels of these items would hardly tell apart."
+    return f"{readings}; about {questions.enough} labels of such items are likely to settle which is right."
