@@ -63,3 +63,34 @@ def dawid_skene(codes, n_iter, pseudo=0.01):
                         log_joint[y] += log(rates[y, i] if codes[item, i] else 1 - rates[y, i])
             posterior.append(1 / (1 + exp(log_joint[0] - log_joint[1])))
     return rates, balance
+
+
+def unit_votes(table, groups, hub=None):
+    """Expected counts (labels, latents, votes) when every group, and every voter that is alone, has one soft vote."""
+    negative, positive = (table.codes == 0).astype(float), (table.codes == 1).astype(float)
+    own_latent = np.bincount(groups) >= 2
+    alone = ~own_latent[groups]
+    total, units = positive[:, alone].sum(axis=1), (positive + negative)[:, alone].sum(axis=1)
+    members = {int(group): np.flatnonzero(groups == group) for group in np.flatnonzero(own_latent)}
+    latent_of = {}
+    for group, voters in members.items():
+        said_positive = positive[:, voters].sum(axis=1)
+        said = said_positive + negative[:, voters].sum(axis=1)
+        asked = said > 0
+        mean = np.divide(said_positive, said, out=np.full(len(said), 0.5), where=asked)
+        latent_of[group] = (np.stack([1 - mean, mean], axis=1), asked)
+        total, units = total + np.where(asked, mean, 0.0), units + asked
+    if hub is None:
+        share = total / np.maximum(units, 1)
+        hub = np.stack([1 - share, share], axis=1)
+    n_states = hub.shape[1]
+    weight = hub * table.counts[:, None]
+    latents = np.zeros((len(own_latent), 2, n_states))
+    votes = np.zeros((len(groups), max(n_states, 2), 2))
+    votes[alone, :n_states, 0] = negative[:, alone].T @ weight
+    votes[alone, :n_states, 1] = positive[:, alone].T @ weight
+    for group, (latent, asked) in latent_of.items():
+        latents[group] = latent[asked].T @ weight[asked]
+        voters, counted = members[group], latent * table.counts[:, None]
+        votes[voters, :2, 0], votes[voters, :2, 1] = negative[:, voters].T @ counted, positive[:, voters].T @ counted
+    return weight.sum(axis=0), latents, votes

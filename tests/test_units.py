@@ -9,6 +9,7 @@ from goldless.maths.checks import relabel
 from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
+from references_votes import unit_votes
 
 SIZES = {"small": [3, 1, 2, 1, 1], "one byte": [8, 5, 1], "wide": [12, 1, 9, 4, 1, 1, 23]}
 by_sizes = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES.keys())
@@ -113,12 +114,43 @@ def test_a_group_with_two_latent_states_is_a_mixture(sizes, missing, rng):
 
 @by_sizes
 @with_missing
+@pytest.mark.parametrize("given", [False, True], ids=["own start", "given start"])
+def test_every_unit_has_one_soft_vote_to_start(sizes, missing, given, rng):
+    groups = draw_groups(sizes, rng)
+    codes = draw_codes(groups, missing, rng)
+    codes[:2] = -1 if missing else codes[:2]
+    table = PatternTable.of(codes, rng.integers(1, 4, 40))
+    hub = rng.dirichlet(np.ones(4), table.n_patterns) if given else None
+    counts = GroupedPatterns(table, groups).unit_votes(hub)
+    labels, latents, votes = unit_votes(table, groups, hub)
+    np.testing.assert_allclose(counts.labels, labels, atol=1e-9)
+    np.testing.assert_allclose(counts.latents, latents, atol=1e-9)
+    np.testing.assert_allclose(counts.votes, votes, atol=1e-9)
+
+
+@by_sizes
+@with_missing
 def test_packing_keeps_every_vote_and_leaves_out_who_is_left_out(sizes, missing, rng):
     groups = draw_groups(sizes, rng)
     codes = draw_codes(groups, missing, rng)
     plan = PackingPlan.for_groups(np.where(groups == 1, -1, groups), 3 if missing else 2)
-    unpacked = plan.unpack(plan.pack(codes))
-    np.testing.assert_array_equal(unpacked, np.where(groups == 1, -1, codes))
+    packed = plan.pack(codes)
+    for byte, (start, stop) in enumerate(zip(plan.byte_start[:-1], plan.byte_start[1:], strict=True)):
+        rest = packed[:, byte].astype(int)
+        for voter in plan.voters[start:stop]:
+            np.testing.assert_array_equal(rest % plan.n_states - (plan.n_states - 2), codes[:, voter])
+            rest //= plan.n_states
+    assert sorted(plan.voters) == list(np.flatnonzero(groups != 1))
+    assert not packed[:, plan.n_bytes :].any()
+
+
+def test_many_voters_are_packed_as_few_are(rng, monkeypatch):
+    groups = draw_groups([7, 11, 2, 1, 1], rng)
+    codes = draw_codes(groups, 0.3, rng)
+    plan = PackingPlan.for_groups(groups, 3)
+    packed = plan.pack(codes)
+    monkeypatch.setattr("goldless.kernels.packing._LARGEST_TABLE", 0)
+    np.testing.assert_array_equal(plan.pack(codes), packed)
 
 
 def test_groups_share_bytes_but_never_cross_them(rng):

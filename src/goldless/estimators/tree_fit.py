@@ -41,40 +41,13 @@ def unit_vote_counts(
         Start of Pr(state | votes); by default (negative, positive) by the mean over units of their mean vote.
         This also fixes the sign: most independent *units* are taken to beat a coin, not most voters.
     """
-    by_voter = np.ascontiguousarray(table.codes.T)
-    negative, positive = (by_voter == 0).astype(float), (by_voter == 1).astype(float)
-    own_latent = np.bincount(groups) >= 2
-    alone = np.flatnonzero(~own_latent[groups])
-    total = positive[alone].sum(axis=0)
-    units = total + negative[alone].sum(axis=0)
-    members = {int(group): np.flatnonzero(groups == group) for group in np.flatnonzero(own_latent)}
-    latent_of: dict[int, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
-    for group, voters in members.items():
-        said_positive = positive[voters].sum(axis=0)
-        said = said_positive + negative[voters].sum(axis=0)
-        asked = said > 0
-        mean = np.divide(said_positive, said, out=np.full(len(said), 0.5), where=asked)
-        latent_of[group] = (np.stack([1 - mean, mean], axis=1), asked)
-        total, units = total + np.where(asked, mean, 0.0), units + asked
-    if hub is None:
-        share = total / np.maximum(units, 1)
-        hub = np.stack([1 - share, share], axis=1)
-    n_states = hub.shape[1]
-    weight = hub * table.counts[:, None]
-    latents = np.zeros((len(own_latent), 2, n_states))
-    votes = np.zeros((len(groups), max(n_states, 2), 2))
-    votes[alone, :n_states, 0], votes[alone, :n_states, 1] = negative[alone] @ weight, positive[alone] @ weight
-    for group, (latent, asked) in latent_of.items():
-        latents[group] = latent.T @ (weight * asked[:, None])
-        voters, counted = members[group], latent * table.counts[:, None]
-        votes[voters, :2, 0], votes[voters, :2, 1] = negative[voters] @ counted, positive[voters] @ counted
-    return ExpectedCounts(weight.sum(axis=0), latents, votes, -np.inf)
+    return GroupedPatterns(table, groups).unit_votes(hub)
 
 
 def fit_tree(table: PatternTable, groups: NDArray[np.int64], prior: RatePrior, max_iter: int, tol: float) -> EMResult:
     """Run EM for given groups from one soft vote a unit."""
     passes = GroupedPatterns(table, groups)
-    start = prior.maximise(unit_vote_counts(table, groups), groups)
+    start = prior.maximise(passes.unit_votes(), groups)
     return run_em(start, passes.expect, prior=prior, max_iter=max_iter, tol=tol)
 
 
@@ -108,7 +81,7 @@ def fit_subtypes(
             vote_positive=np.full((model.n_voters, n_states), 0.5),
         )
         subtype_prior = SubtypePrior(prior.right, prior.wrong, prior.balance, empty)
-        start = subtype_prior.maximise(unit_vote_counts(table, model.groups, hub), model.groups)
+        start = subtype_prior.maximise(passes.unit_votes(hub), model.groups)
         fitted = run_em(start, passes.expect, prior=subtype_prior, max_iter=_SUBTYPE_ITERATIONS, tol=_SUBTYPE_TOL)
         price = 0.5 * np.log(table.n_items) * (n_states - 2) * (model.n_groups + 1)
         if fitted.log_likelihood - log_likelihood <= price:

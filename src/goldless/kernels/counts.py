@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.kernels.bits import bit_columns, plane_bytes
 from goldless.kernels.compiled import compiled
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15  # 512 words a voter: the bit columns of a chunk stay in cache
 
 
-def pair_counts(codes: NDArray[np.int8], complete: bool) -> tuple[NDArray[np.int64], ...]:
+def pair_counts(bits: NDArray[np.uint8], n_voters: int) -> tuple[NDArray[np.int64], ...]:
     """Count, for every pair of voters, what they said on the items both voted on.
 
     Parameters
     ----------
-    codes : ndarray of shape (n_items, n_voters)
-        -1 missing, 0 negative, 1 positive.
-    complete : bool
-        Whether no vote is missing; then one popcount a pair is enough.
+    bits : ndarray of shape (n_items, n_bytes)
+        Rows of votes as bits (:mod:`goldless.kernels.bits`); without a second plane one popcount a pair is enough.
+    n_voters : int
 
     Returns
     -------
@@ -27,18 +27,19 @@ def pair_counts(codes: NDArray[np.int8], complete: bool) -> tuple[NDArray[np.int
         ``both[i, j]`` items voted on by i and j, ``first_positive[i, j]`` those where i said positive,
         ``both_positive[i, j]`` those where both did.
     """
-    n_items, n_voters = codes.shape
+    width = plane_bytes(n_voters)
+    complete = bits.shape[1] == width
 
     def count(rows: slice) -> tuple[NDArray[np.int64], ...]:
-        positive = _bit_columns(codes[rows], 1)
+        positive = bit_columns(np.ascontiguousarray(bits[rows, :width]), n_voters)
         both_positive = _common_bits(positive, positive, True)
         if complete:
             return (both_positive,)
-        observed = positive | _bit_columns(codes[rows], 0)
+        observed = bit_columns(~bits[rows, width:], n_voters)
         return both_positive, _common_bits(positive, observed, False), _common_bits(observed, observed, True)
 
     totals = None
-    chunks = row_chunks(n_items, _CHUNK_ROWS)
+    chunks = row_chunks(len(bits), _CHUNK_ROWS)
     for start in range(0, len(chunks), 64):  # int64 sums are exact in any order; 64 at a time bounds memory
         for part in ordered_map(count, chunks[start : start + 64]):
             totals = part if totals is None else tuple(a + b for a, b in zip(totals, part, strict=True))
@@ -48,26 +49,8 @@ def pair_counts(codes: NDArray[np.int8], complete: bool) -> tuple[NDArray[np.int
     both_positive = totals[0]
     if complete:
         first_positive = np.repeat(np.diag(both_positive)[:, None], n_voters, axis=1)
-        return np.full((n_voters, n_voters), n_items, dtype=np.int64), first_positive, both_positive
+        return np.full((n_voters, n_voters), len(bits), dtype=np.int64), first_positive, both_positive
     return totals[2], totals[1], both_positive
-
-
-@compiled
-def _bit_columns(codes, wanted):
-    """Return words of shape (n_voters, n_words): bit r of word w says whether row 64 w + r equals wanted."""
-    n_rows, n_voters = codes.shape
-    n_words = (n_rows + 63) // 64
-    words = np.empty((n_voters, n_words), dtype=np.uint64)
-    column = np.empty(n_voters, dtype=np.uint64)
-    for word in range(n_words):
-        column[:] = 0
-        for row in range(word * 64, min(n_rows, word * 64 + 64)):
-            bit = np.uint64(row & 63)
-            for voter in range(n_voters):
-                column[voter] |= np.uint64(codes[row, voter] == wanted) << bit
-        for voter in range(n_voters):
-            words[voter, word] = column[voter]
-    return words
 
 
 @compiled

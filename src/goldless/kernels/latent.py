@@ -2,8 +2,9 @@
 
 The hub ``Y`` has ``S`` states. ``tables[s, byte, value]`` is the log-likelihood of a byte value in a state of the
 hub, for the bytes before those of wide groups; with one row fewer than the hub has states it is the log-ratio to the
-first state, which is then 0. A wide group ``w`` has a binary latent and the bytes ``wide_start[w]`` to
-``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a, s]`` is Pr(alpha_w = a | Y = s).
+first state, which is then 0. Rows may have further bytes, which are not read. A wide group ``w`` has a binary latent
+and the bytes ``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a, s]`` is
+Pr(alpha_w = a | Y = s).
 """
 
 from __future__ import annotations
@@ -36,14 +37,13 @@ def _read_narrow(row, tables, hub):
 
 
 @compiled
-def _read_wide(row, wide, wide_start, wide_rates, likelihood, mixed, hub):
+def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, hub):
     """Add the messages of the wide groups to the hub; return the log of what likelihoods were scaled by.
 
     ``likelihood[w, a]`` is proportional to Pr(votes of w | alpha_w = a), the larger 1, and ``mixed[w, s]`` is its
     mean over alpha_w given Y = s.
     """
     n_wide, _, n_states = wide_rates.shape
-    n_narrow = row.size - wide.shape[0]
     total = 0.0
     for w in range(n_wide):
         negative, positive = 0.0, 0.0
@@ -82,7 +82,7 @@ def evaluate(packed, tables, wide, wide_start, wide_rates, out):
         hub[:] = 0.0
         _read_narrow(packed[i], tables, hub)
         if n_wide:
-            hub += _read_wide(packed[i], wide, wide_start, wide_rates, likelihood, mixed, hub)
+            hub += _read_wide(packed[i], tables.shape[1], wide, wide_start, wide_rates, likelihood, mixed, hub)
 
 
 @compiled
@@ -108,7 +108,7 @@ def expect(
         _read_narrow(row, tables, hub)
         scale = 0.0
         if n_wide:
-            scale = _read_wide(row, wide, wide_start, wide_rates, likelihood, mixed, hub)
+            scale = _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, hub)
         top = hub.max()
         total = 0.0
         for state in range(n_states):
@@ -153,5 +153,5 @@ def accumulate(packed, weights, histogram):
     """Add the weights of the rows, one for each state, to ``histogram[s, byte, value]``."""
     for i in range(packed.shape[0]):
         for state in range(weights.shape[1]):
-            for byte in range(packed.shape[1]):
+            for byte in range(histogram.shape[1]):
                 histogram[state, byte, packed[i, byte]] += weights[i, state]

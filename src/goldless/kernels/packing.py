@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.compiled import compiled
+from goldless.kernels.bits import pack_bits, plane_bytes, repack, repack_slowly
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15
+_LARGEST_TABLE = 1 << 14  # bytes of bits times bytes of a packed row: a table of 4 MB
+_BIT_IS_SET = (np.arange(256)[None, :] >> np.arange(8)[:, None] & 1).astype(bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,47 +113,47 @@ class PackingPlan:
             np.array(wide_groups, dtype=np.int64),
         )
 
+    @property
+    def row_bytes(self) -> int:
+        """Number of bytes a packed row takes: whole words, with zeros at the end."""
+        return 8 * -(-self.n_bytes // 8)
+
     def pack(self, codes: NDArray[np.int8]) -> NDArray[np.uint8]:
-        """Pack codes of shape (n_rows, n_voters) into bytes of shape (n_rows, n_bytes)."""
-        packed = np.empty((len(codes), self.n_bytes), dtype=np.uint8)
-        ordered_map(
-            lambda rows: _pack(codes[rows], self.voters, self.byte_start, self.n_states, packed[rows]),
-            row_chunks(len(codes), _CHUNK_ROWS),
-        )
+        """Pack codes of shape (n_rows, n_voters) into bytes of shape (n_rows, row_bytes)."""
+        return self.pack_bits(pack_bits(codes, self.n_states == 2))
+
+    def pack_bits(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Pack rows of bits (:mod:`goldless.kernels.bits`) into bytes of shape (n_rows, row_bytes)."""
+        width = plane_bytes(self.n_voters)
+        if self.n_states == 2 and bits.shape[1] > width:
+            raise ValueError("a plan for complete votes cannot pack missing ones")
+        packed = np.zeros((len(bits), self.row_bytes), dtype=np.uint8)
+        chunks = row_chunks(len(bits), _CHUNK_ROWS)
+        if bits.shape[1] * self.row_bytes <= _LARGEST_TABLE:
+            table, base = self._bit_table(bits.shape[1])
+            words = packed.view(np.uint64)
+            ordered_map(lambda rows: repack(bits[rows], table, base, words[rows]), chunks)
+        else:
+            slowly = (width, self.voters, self.byte_start, self.n_states)
+            ordered_map(lambda rows: repack_slowly(bits[rows], *slowly, packed[rows]), chunks)
         return packed
 
-    def unpack(self, packed: NDArray[np.uint8]) -> NDArray[np.int8]:
-        """Return the codes of shape (n_rows, n_voters); voters left out come back as missing."""
-        codes = np.full((len(packed), self.n_voters), -1, dtype=np.int8)
-        ordered_map(
-            lambda rows: _unpack(packed[rows], self.voters, self.byte_start, self.n_states, codes[rows]),
-            row_chunks(len(codes), _CHUNK_ROWS),
-        )
-        return codes
+    def _bit_table(self, n_bytes: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return what every value of every byte of bits adds to the words of a packed row, and what they start from.
 
-
-@compiled
-def _pack(codes, voters, byte_start, n_states, packed):
-    """Write every byte as the sum of the digits of its voters."""
-    for row in range(codes.shape[0]):
-        for byte in range(packed.shape[1]):
-            value, weight = 0, 1
-            for i in range(byte_start[byte], byte_start[byte + 1]):
-                value += weight * (codes[row, voters[i]] + (n_states - 2))
-                weight *= n_states
-            packed[row, byte] = value
-
-
-@compiled
-def _unpack(packed, voters, byte_start, n_states, codes):
-    """Write the digits of every byte as the codes of its voters."""
-    for row in range(packed.shape[0]):
-        for byte in range(packed.shape[1]):
-            value = np.uint32(packed[row, byte])
-            for i in range(byte_start[byte], byte_start[byte + 1]):
-                if n_states == 2:
-                    codes[row, voters[i]] = value & np.uint32(1)
-                    value >>= np.uint32(1)
-                else:
-                    codes[row, voters[i]] = np.int8(value % np.uint32(3)) - 1
-                    value //= np.uint32(3)
+        A digit is 0 or 1, or with missing votes 1 + positive - missing: whole numbers that add in any order.
+        """
+        width, n_words = plane_bytes(self.n_voters), self.row_bytes // 8
+        table = np.zeros((n_bytes, 256, n_words), dtype=np.uint64)
+        base = np.zeros(n_words, dtype=np.uint64)
+        byte_of = np.repeat(np.arange(self.n_bytes), np.diff(self.byte_start))
+        digit_of = np.arange(len(self.voters)) - self.byte_start[byte_of]
+        for voter, byte, digit in zip(self.voters, byte_of, digit_of, strict=True):
+            unit = np.uint64(self.n_states ** int(digit) << 8 * (int(byte) & 7))
+            has_bit = _BIT_IS_SET[voter & 7]
+            table[voter >> 3, has_bit, byte >> 3] += unit
+            if self.n_states == 3:
+                base[byte >> 3] += unit
+                if n_bytes > width:
+                    table[width + (voter >> 3), has_bit, byte >> 3] -= unit
+        return table, base

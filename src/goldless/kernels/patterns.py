@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from goldless.kernels.bits import hash_row
 from goldless.kernels.compiled import compiled
-
-
-@compiled
-def _hash_row(packed, row):
-    """FNV-1a over the bytes of a row, with a final mix so that low bits can be used as a slot."""
-    value = np.uint64(14695981039346656037)
-    for byte in range(packed.shape[1]):
-        value = (value ^ np.uint64(packed[row, byte])) * np.uint64(1099511628211)
-    return value ^ (value >> np.uint64(32))
 
 
 @compiled
@@ -39,7 +31,7 @@ def distinct_rows(packed):
     inverse = np.empty(n_rows, dtype=np.int64)
     n_patterns = 0
     for row in range(n_rows):
-        key = _hash_row(packed, row)
+        key = hash_row(packed[row])
         slot = np.int64(key & np.uint64(size - 1))
         while True:
             pattern = slots[slot]

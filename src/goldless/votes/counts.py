@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.kernels.bits import pack_bits
 from goldless.kernels.counts import pair_counts
 from goldless.maths.covariance import CovarianceEstimate, covariance_from_counts
 
@@ -29,13 +30,23 @@ class PairCounts:
     def of(cls, codes: NDArray[np.int8], weights: NDArray[np.int64] | None = None) -> PairCounts:
         """Count rows of codes, each standing for ``weights`` items (by default one)."""
         complete = bool(not codes.size or codes.min() >= 0)
+        return cls.of_bits(pack_bits(np.ascontiguousarray(codes), complete), codes.shape[1], weights)
+
+    @classmethod
+    def of_bits(cls, bits: NDArray[np.uint8], n_voters: int, weights: NDArray[np.int64] | None = None) -> PairCounts:
+        """Count rows of votes as bits (:mod:`goldless.kernels.bits`)."""
         if weights is None:
-            return cls(*pair_counts(codes, complete))
+            return cls(*pair_counts(bits, n_voters))
         # one exact popcount for each binary digit of the weights, over the rows that have it
-        total = cls(*pair_counts(codes[weights & 1 == 1], complete))
+        total = cls(*pair_counts(bits[weights & 1 == 1], n_voters))
         for digit in range(1, int(weights.max(initial=0)).bit_length()):
-            total += cls(*(pair_counts(codes[weights >> digit & 1 == 1], complete))) * 2**digit
+            total += cls(*(pair_counts(bits[weights >> digit & 1 == 1], n_voters))) * 2**digit
         return total
+
+    def voters(self, chosen: NDArray[np.integer]) -> PairCounts:
+        """Return the counts of some of the voters."""
+        block = np.ix_(chosen, chosen)
+        return PairCounts(self.both[block], self.first_positive[block], self.both_positive[block])
 
     def __add__(self, other: PairCounts) -> PairCounts:
         return PairCounts(

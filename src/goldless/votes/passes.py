@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.threads import ordered_map, row_chunks
-from goldless.kernels.units import RowSums, byte_totals
+from goldless.kernels.units import RowSums, UnitMeans, byte_totals
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.subtypes import SubtypeModel
@@ -28,11 +28,13 @@ class GroupedPatterns:
     def __init__(self, table: PatternTable, groups: NDArray[np.int64]):
         self.groups = groups
         self._plan = PackingPlan.for_groups(groups, 2 if table.complete else 3)
-        self._packed = self._plan.pack(table.codes)
+        self._packed = self._plan.pack_bits(table.packed)
         self._counts = table.counts.astype(np.float64)
         chunk_rows = max(-(-len(self._packed) // _N_CHUNKS), _SMALLEST_CHUNK)
         self._chunks = row_chunks(len(self._packed), chunk_rows)
-        counted = ordered_map(lambda rows: byte_totals(self._packed[rows], self._counts[rows]), self._chunks)
+        counted = ordered_map(
+            lambda rows: byte_totals(self._plan, self._packed[rows], self._counts[rows]), self._chunks
+        )
         self._totals = np.sum(counted, axis=0)
 
     def expect(self, model: LatentModel | SubtypeModel) -> ExpectedCounts:
@@ -46,6 +48,29 @@ class GroupedPatterns:
         sums = reduce(RowSums.plus, parts)
         latents, votes = tables.expected(sums, self._totals)
         return ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
+
+    def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
+        """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote.
+
+        Parameters
+        ----------
+        hub : ndarray of shape (n_patterns, n_states), optional
+            Start of Pr(state | votes); by default (negative, positive) by the mean over units of their mean vote.
+        """
+        means = UnitMeans.of(self._plan)
+
+        def sums_of(rows: slice) -> RowSums:
+            packed = self._packed[rows]
+            if hub is None:
+                share = means.hub_share(packed)
+                weights = np.stack([1 - share, share], axis=1)
+            else:
+                weights = hub[rows]
+            return means.sums(packed, weights * self._counts[rows, None])
+
+        sums = reduce(RowSums.plus, ordered_map(sums_of, self._chunks))
+        latents, votes = means.expected(sums, self._totals, np.bincount(self.groups) >= 2)
+        return ExpectedCounts(sums.labels, latents, votes, -np.inf)
 
     def log_likelihood(self, model: LatentModel | SubtypeModel) -> float:
         """Return the log-likelihood of all votes under a model with these groups."""

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.packing import PackingPlan
+from goldless.kernels.bits import pack_bits, plane_bytes, unpack_bits
 from goldless.kernels.patterns import distinct_rows
 from goldless.votes.counts import PairCounts
 
@@ -23,13 +23,11 @@ class PatternTable:
     Attributes
     ----------
     packed : ndarray of shape (n_patterns, n_bytes)
-        Distinct rows, several votes a byte.
+        Distinct rows as bits (:mod:`goldless.kernels.bits`).
     counts : ndarray of shape (n_patterns,)
         int64 number of items with each pattern.
     n_voters : int
         Number of voters.
-    complete : bool
-        Whether no vote is missing (eight votes a byte instead of five).
     inverse : ndarray of shape (n_rows,)
         Pattern of each row the table was made of.
     """
@@ -37,17 +35,24 @@ class PatternTable:
     packed: NDArray[np.uint8]
     counts: NDArray[np.int64]
     n_voters: int
-    complete: bool
     inverse: NDArray[np.int64] = field(repr=False)
 
     @classmethod
     def of(cls, codes: NDArray[np.int8], weights: NDArray[np.int64] | None = None) -> PatternTable:
         """Collapse rows of codes; ``weights`` says how many items each row stands for."""
         complete = bool(not codes.size or codes.min() >= 0)
-        plan = _plan(codes.shape[1], complete)
-        packed = plan.pack(codes)
-        first, inverse = distinct_rows(packed)
-        packed = packed[first]
+        return cls.of_bits(pack_bits(codes, complete), codes.shape[1], weights)
+
+    @classmethod
+    def of_bits(
+        cls, bits: NDArray[np.uint8], n_voters: int, weights: NDArray[np.int64] | None = None
+    ) -> PatternTable:
+        """Collapse rows of votes as bits."""
+        width = plane_bytes(n_voters)
+        if bits.shape[1] > width and not bits[:, width:].any():
+            bits = np.ascontiguousarray(bits[:, :width])
+        first, inverse = distinct_rows(bits)
+        packed = bits[first]
         order = _lexicographic_order(packed)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -57,16 +62,23 @@ class PatternTable:
         else:
             counts = np.zeros(len(order), dtype=np.int64)
             np.add.at(counts, inverse, weights)
-        return cls(packed[order], counts, codes.shape[1], complete, inverse)
+        return cls(packed[order], counts, n_voters, inverse)
 
     def __add__(self, other: PatternTable) -> PatternTable:
         if self.n_voters != other.n_voters:
             raise ValueError(f"tables of {self.n_voters} and {other.n_voters} voters do not add")
-        merged = PatternTable.of(
-            np.concatenate([self.codes, other.codes]), np.concatenate([self.counts, other.counts])
+        merged = PatternTable.of_bits(
+            join_bits([self.packed, other.packed], self.n_voters),
+            self.n_voters,
+            np.concatenate([self.counts, other.counts]),
         )
         rows = np.concatenate([self.inverse, other.inverse + self.n_patterns])
-        return PatternTable(merged.packed, merged.counts, self.n_voters, merged.complete, merged.inverse[rows])
+        return PatternTable(merged.packed, merged.counts, self.n_voters, merged.inverse[rows])
+
+    @property
+    def complete(self) -> bool:
+        """Whether no vote is missing."""
+        return self.packed.shape[1] == plane_bytes(self.n_voters)
 
     @property
     def n_patterns(self) -> int:
@@ -86,7 +98,7 @@ class PatternTable:
     @cached_property
     def codes(self) -> NDArray[np.int8]:
         """Distinct rows as codes, shape (n_patterns, n_voters)."""
-        return _plan(self.n_voters, self.complete).unpack(self.packed)
+        return unpack_bits(self.packed, self.n_voters)
 
     def voters(self, chosen: NDArray[np.integer]) -> PatternTable:
         """Return the table of some of the voters; its rows are the patterns of this table."""
@@ -103,11 +115,15 @@ class PatternTable:
     @cached_property
     def pair_counts(self) -> PairCounts:
         """Counts of what every two voters said, over all items."""
-        return PairCounts.of(self.codes, self.counts)
+        return PairCounts.of_bits(self.packed, self.n_voters, self.counts)
 
 
-def _plan(n_voters: int, complete: bool) -> PackingPlan:
-    return PackingPlan.in_order(n_voters, 2 if complete else 3)
+def join_bits(parts: list[NDArray[np.uint8]], n_voters: int) -> NDArray[np.uint8]:
+    """Put rows of bits below each other; those without a plane of missing votes get an empty one if others have."""
+    if len({part.shape[1] for part in parts}) == 1:
+        return np.concatenate(parts)
+    widest = 2 * plane_bytes(n_voters)
+    return np.concatenate([np.pad(part, ((0, 0), (0, widest - part.shape[1]))) for part in parts])
 
 
 def _lexicographic_order(packed: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -1,0 +1,152 @@
+"""Rows of votes as bits: one plane that says who voted positive, and a second for who did not vote.
+
+A row of m votes has ``ceil(m / 8)`` bytes, bit ``i % 8`` of byte ``i // 8`` for voter i, and as many again if votes
+are missing anywhere. Complete rows are incomplete rows whose second plane is zero, so both kinds can be compared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.kernels.compiled import compiled
+from goldless.kernels.threads import ordered_map, row_chunks
+
+_CHUNK_ROWS = 1 << 15
+
+
+def plane_bytes(n_voters: int) -> int:
+    """Return how many bytes a plane of a row has."""
+    return -(-n_voters // 8)
+
+
+def pack_bits(codes: NDArray[np.int8], complete: bool) -> NDArray[np.uint8]:
+    """Pack codes of shape (n_rows, n_voters) into bits of shape (n_rows, n_planes * plane_bytes)."""
+    width = plane_bytes(codes.shape[1])
+    bits = np.empty((len(codes), width if complete else 2 * width), dtype=np.uint8)
+
+    def pack(rows: slice) -> None:
+        block = codes[rows]
+        positive = block.view(np.uint8) if complete else block == 1  # complete codes are 0 and 1 already
+        bits[rows, :width] = np.packbits(positive, axis=1, bitorder="little")
+        if not complete:
+            bits[rows, width:] = np.packbits(block < 0, axis=1, bitorder="little")
+
+    ordered_map(pack, row_chunks(len(codes), _CHUNK_ROWS))
+    return bits
+
+
+def unpack_bits(bits: NDArray[np.uint8], n_voters: int) -> NDArray[np.int8]:
+    """Return the codes of shape (n_rows, n_voters)."""
+    width = plane_bytes(n_voters)
+    codes = np.unpackbits(bits[:, :width], axis=1, count=n_voters, bitorder="little").view(np.int8)
+    if bits.shape[1] > width:
+        codes -= np.unpackbits(bits[:, width:], axis=1, count=n_voters, bitorder="little").view(np.int8)
+    return codes
+
+
+def bit_columns(bits: NDArray[np.uint8], n_voters: int) -> NDArray[np.uint64]:
+    """Transpose one plane: words of shape (n_voters, n_words), bit r of word w for row 64 w + r."""
+    words = np.empty((8 * bits.shape[1], -(-len(bits) // 64)), dtype=np.uint64)
+    _transpose(bits, words)
+    return words[:n_voters]
+
+
+@compiled
+def _transpose(bits, words):
+    """Transpose eight rows and eight columns of bits at a time."""
+    n_rows, n_bytes = bits.shape
+    columns = np.empty(8, dtype=np.uint64)
+    for word in range(words.shape[1]):
+        for byte in range(n_bytes):
+            columns[:] = 0
+            for eighth in range(8):
+                first = word * 64 + eighth * 8
+                square = np.uint64(0)
+                for row in range(first, min(first + 8, n_rows)):
+                    square |= np.uint64(bits[row, byte]) << np.uint64(8 * (row - first))
+                swap = (square ^ (square >> np.uint64(7))) & np.uint64(0x00AA00AA00AA00AA)
+                square ^= swap ^ (swap << np.uint64(7))
+                swap = (square ^ (square >> np.uint64(14))) & np.uint64(0x0000CCCC0000CCCC)
+                square ^= swap ^ (swap << np.uint64(14))
+                swap = (square ^ (square >> np.uint64(28))) & np.uint64(0x00000000F0F0F0F0)
+                square ^= swap ^ (swap << np.uint64(28))
+                for voter in range(8):
+                    part = (square >> np.uint64(8 * voter)) & np.uint64(255)
+                    columns[voter] |= part << np.uint64(8 * eighth)
+            for voter in range(8):
+                words[8 * byte + voter, word] = columns[voter]
+
+
+@compiled
+def _mix(word):
+    """Spread every bit of a word over all of it."""
+    word ^= word >> np.uint64(33)
+    word *= np.uint64(0xFF51AFD7ED558CCD)
+    word ^= word >> np.uint64(33)
+    word *= np.uint64(0xC4CEB9FE1A85EC53)
+    return word ^ (word >> np.uint64(33))
+
+
+@compiled
+def hash_row(row):
+    """Hash the bytes of a row; zero bytes at its end do not count, so complete rows hash as incomplete ones."""
+    total = np.uint64(0)
+    word = np.uint64(0)
+    for byte in range(row.size):
+        word |= np.uint64(row[byte]) << np.uint64(8 * (byte & 7))
+        if byte & 7 == 7 or byte == row.size - 1:
+            if word != 0:
+                total += _mix(word ^ (np.uint64(byte // 8 + 1) * np.uint64(0x9E3779B97F4A7C15)))
+            word = np.uint64(0)
+    return _mix(total)
+
+
+@compiled
+def rows_below(bits, limit):
+    """Return the rows whose hash is at most ``limit``: the same rows whatever stands around them."""
+    chosen = np.empty(bits.shape[0], dtype=np.int64)
+    n_chosen = 0
+    for row in range(bits.shape[0]):
+        if hash_row(bits[row]) <= limit:
+            chosen[n_chosen] = row
+            n_chosen += 1
+    return chosen[:n_chosen].copy()
+
+
+@compiled
+def row_hashes(bits):
+    """Return the hash of every row."""
+    hashes = np.empty(bits.shape[0], dtype=np.uint64)
+    for row in range(bits.shape[0]):
+        hashes[row] = hash_row(bits[row])
+    return hashes
+
+
+@compiled
+def repack(bits, table, base, words):
+    """Fill ``words[row]`` with ``base`` plus what every byte of the row adds to it, ``table[byte, value]``."""
+    for row in range(bits.shape[0]):
+        for word in range(words.shape[1]):
+            total = base[word]
+            for byte in range(bits.shape[1]):
+                total += table[byte, bits[row, byte], word]
+            words[row, word] = total
+
+
+@compiled
+def repack_slowly(bits, width, voters, byte_start, n_states, packed):
+    """Fill every byte with the digits of its voters, one by one."""
+    for row in range(bits.shape[0]):
+        for byte in range(byte_start.size - 1):
+            value, weight = 0, 1
+            for i in range(byte_start[byte], byte_start[byte + 1]):
+                place, bit = voters[i] >> 3, voters[i] & 7
+                digit = (bits[row, place] >> bit) & 1
+                if n_states == 3:
+                    digit += 1
+                    if bits.shape[1] > width:
+                        digit -= (bits[row, width + place] >> bit) & 1
+                value += weight * digit
+                weight *= n_states
+            packed[row, byte] = value
