@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import goldless as gl
 from goldless.cli.commands import FITTING, fit, write_json, write_lines
 from goldless.cli.output import Progress, check_output, timed, write_output
 from goldless.cli.screens import inspect_screen
+from goldless.experiments.ensemble import make_ensemble, votes_of
 from goldless.report import render_html, summarize
 from goldless.report.html import check_report_extra
 from goldless.terminal import Style, columns
@@ -70,8 +70,7 @@ def train_voters(seed: int, progress: Callable[[float], None] | None = None) -> 
     """Train the paper's kind of ensemble on digits of scikit-learn, and let it vote on the others.
 
     As in the paper's UCI experiments: random forests, logistic model trees, support vector machines and naive
-    Bayes, each trained on its own random subset. Logistic model trees are not in scikit-learn; boosted logistic
-    trees (``GradientBoostingClassifier``) stand in for them.
+    Bayes, each trained on its own random subset (:func:`goldless.experiments.ensemble.make_ensemble`).
     """
     from sklearn.datasets import load_digits
 
@@ -80,36 +79,14 @@ def train_voters(seed: int, progress: Callable[[float], None] | None = None) -> 
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(odd))
     pool, voted_on = shuffled[:_TRAINING_POOL], np.sort(shuffled[_TRAINING_POOL:])
-    ensemble = _ensemble(seed)
-    votes = np.empty((len(voted_on), len(ensemble)), dtype=np.int8)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for number, (_, classifier) in enumerate(ensemble):
-            own = rng.choice(pool, _TRAINED_ON, replace=False)
-            votes[:, number] = classifier.fit(features[own], odd[own]).predict(features[voted_on])
-            if progress is not None:
-                progress((number + 1) / len(ensemble))
+    ensemble = make_ensemble(seed)
+    training = [rng.choice(pool, _TRAINED_ON, replace=False) for _ in ensemble]
+    votes = votes_of(ensemble, features, odd, training, voted_on, progress)
     truth: NDArray[np.int8] = odd[voted_on].astype(np.int8)
     names = np.array([name for name, _ in ensemble], dtype=object)
     items = np.array([f"digit {item}" for item in voted_on], dtype=object)
     encoded = gl.Votes(votes, np.array(["even", "odd"]), names, items)
     return VotesFile(encoded, truth, f"{_HOW}; no label is used.", name="demo")
-
-
-def _ensemble(seed: int) -> list[tuple[str, Any]]:
-    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import LinearSVC
-
-    families: list[tuple[str, int, Callable[[int], Any]]] = [
-        ("forest", 4, lambda state: RandomForestClassifier(50, random_state=state)),
-        ("logit trees", 3, lambda state: GradientBoostingClassifier(n_estimators=30, random_state=state)),
-        ("SVM", 4, lambda state: make_pipeline(StandardScaler(), LinearSVC(C=0.05, random_state=state))),
-        ("naive Bayes", 5, lambda _: make_pipeline(StandardScaler(), GaussianNB(var_smoothing=1e-2))),
-    ]
-    return [(f"{name} {copy + 1}", make(1000 * seed + copy)) for name, many, make in families for copy in range(many)]
 
 
 def _write_page(summary: dict[str, Any], output: str | None) -> str | None:

@@ -6,7 +6,7 @@ import argparse
 import math
 from importlib.metadata import version
 
-from goldless.cli import commands
+from goldless.cli import commands, experiment
 from goldless.cli.completion import SHELLS, completion_script
 from goldless.cli.demo import run as run_demo
 
@@ -51,6 +51,10 @@ _EXAMPLES = {
     "demo": """examples:
   goldless demo
   goldless demo -o demo.html --force
+""",
+    "experiment": """examples:
+  goldless experiment artificial --quick -o artificial
+  goldless experiment render artificial -o pages
 """,
     "completion": """examples:
   eval "$(goldless completion bash)"
@@ -152,6 +156,10 @@ def build_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--seed", type=int, default=0, help="seed (default 0)")
     simulate.add_argument("--long", action="store_true", help="write one row a vote instead of one row an item")
     _output(simulate, "file to write (default: standard output)")
+
+    experiment.add_arguments(
+        add("experiment", experiment.run, "run an experiment of the paper, or write pages from its records", common)
+    )
 
     completion = add("completion", None, "print a completion script for a shell")
     completion.add_argument("shell", choices=SHELLS)

@@ -1,0 +1,437 @@
+"""Experiments: units kept, runs continued, records that say everything, pages made from records alone."""
+
+import copy
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+import goldless as gl
+from goldless import datasets
+from goldless.cli import main
+from goldless.experiments import NAMES, artificial, find_experiment, origin, panels, peers, render, runner
+from goldless.experiments.framework import Difference, Settings, Unit, plain
+from goldless.experiments.measure import measured
+from goldless.experiments.peers import PeerProcess
+from goldless.experiments.published import published_labels
+from goldless.experiments.store import UnitStore, write_whole
+from goldless.experiments.tables import Table
+
+RECORDS = Path(__file__).parent.parent / "docs" / "results" / "records"
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """A quick run of the artificial data, in this process."""
+    folder = tmp_path_factory.mktemp("artificial")
+    settings = artificial.EXPERIMENT.settings(draws=1, quick=True)
+    record = runner.run_experiment(artificial.EXPERIMENT, folder, settings, workers=1)
+    return folder, record
+
+
+def lasting(record):
+    """The part of a record that does not tell when and where."""
+    return {name: value for name, value in record.items() if name != "run"}
+
+
+# -- records ------------------------------------------------------------------------------------------------
+
+
+def test_a_record_says_everything(quick):
+    folder, record = quick
+    assert json.loads((folder / "record.json").read_text()) == record
+    assert set(record) == {"schema_version", "experiment", "experiment_version", "parameters", "units", "run"}
+    assert record["parameters"] == {"draws": 1, "quick": True, "seed": 0, "peers": False}
+    for unit in record["units"]:
+        assert set(unit) == {"key", "parameters", "seed", "result"}
+        assert unit["seed"] == Unit(unit["key"], {}).seed(Settings())
+    run = record["run"]
+    assert len(run["unit_seconds"]) == len(record["units"])
+    assert run["versions"]["numpy"] == np.__version__
+    assert {"started", "finished", "workers", "commit", "sources", "versions", "machine"} <= set(run)
+    assert set(run["machine"]) == {"system", "processor", "cores", "memory_gb"}
+
+
+def test_a_record_is_what_was_computed(quick):
+    _, record = quick
+    unit = record["units"][0]
+    X, y = gl.simulate_votes(
+        unit["parameters"]["n_items"], unit["parameters"]["groups"], 0.0, random_state=unit["seed"]
+    )
+    error = gl.balanced_error(y, gl.MajorityVote().fit_predict(X))
+    assert unit["result"]["error"]["vote"] == pytest.approx(error, rel=1e-5)
+
+
+def test_seeds_depend_on_the_unit_alone():
+    units = artificial.units(artificial.EXPERIMENT.settings(draws=2))
+    more = artificial.units(artificial.EXPERIMENT.settings(draws=3))
+    seeds = {unit.key: unit.seed(Settings(draws=2)) for unit in units}
+    assert len(set(seeds.values())) == len(units)
+    assert all(unit.seed(Settings(draws=3)) == seeds[unit.key] for unit in more if unit.key in seeds)
+    assert units[0].seed(Settings(seed=1)) != units[0].seed(Settings(seed=0))
+
+
+def test_results_are_plain():
+    assert plain({"a": np.float64(1 / 3), 2: [np.int8(1), np.bool_(True), np.nan, None, "x"], "b": np.arange(2)}) == {
+        "a": 0.333333,
+        "2": [1, True, None, None, "x"],
+        "b": [0, 1],
+    }
+    with pytest.raises(TypeError, match="plain JSON, got object"):
+        plain(object())
+
+
+# -- interruptions ------------------------------------------------------------------------------------------
+
+
+def test_a_killed_run_continues_and_gives_the_same_record(quick, tmp_path):
+    """Killed for good, workers and all, after the first unit; then run again, with another number of workers."""
+    command = [sys.executable, "-m", "goldless.cli", "experiment", "artificial", "--quick", "--draws", "1"]
+    process = subprocess.Popen([*command, "--workers", "2", "-q", "-o", str(tmp_path)], start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("units/*.json")) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    done = sorted(tmp_path.glob("units/*.json"))
+    assert done
+    before = {path: path.stat().st_mtime_ns for path in done}
+    while _alive(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(process.pid)  # no worker outlives the run
+    before |= {path: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.json")}
+    settings = artificial.EXPERIMENT.settings(draws=1, quick=True)
+    said = []
+    record = runner.run_experiment(artificial.EXPERIMENT, tmp_path, settings, workers=1, say=said.append)
+    assert lasting(record) == lasting(quick[1])
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
+    assert len(before) == len(record["units"]) or said == [
+        f"{len(before)} of {len(record['units'])} units are done already"
+    ]
+
+
+def _alive(group):
+    """Whether a process of the session still runs."""
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == group and fields[0] != "Z":
+            return True
+    return False
+
+
+def test_a_stored_unit_is_used_only_if_it_is_the_same(tmp_path):
+    unit = Unit("size 3, draw 0", {"size": 3})
+    store = UnitStore(tmp_path, "made with this")
+    assert store.load(unit, 7) is None
+    stored = store.save(unit, 7, {"error": 0.1}, 1.5)
+    assert store.load(unit, 7) == stored
+    assert store.load(unit, 8) is None
+    assert store.load(Unit("size 3, draw 0", {"size": 4}), 7) is None
+    assert UnitStore(tmp_path, "made with that").load(unit, 7) is None
+    (path,) = tmp_path.glob("units/*")
+    path.write_text(path.read_text()[:-20])  # cut short, as no atomic write leaves it
+    assert store.load(unit, 7) is None
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path):
+    write_whole(tmp_path / "a.txt", "old")
+    with pytest.raises(TypeError):
+        write_whole(tmp_path / "a.txt", 1)
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_the_fingerprint_follows_the_sources():
+    assert origin.source_hash() == origin.source_hash()
+    assert len(origin.source_hash()) == 16
+
+
+# -- pages --------------------------------------------------------------------------------------------------
+
+
+def test_pages_are_a_pure_function_of_the_record(quick):
+    _, record = quick
+    before = copy.deepcopy(record)
+    again = json.loads(json.dumps(record))
+    assert render.page(again) == render.page(record)
+    assert render.index({"artificial": again}) == render.index({"artificial": record})
+    for one, two in zip(render.summary_of(record).tables, render.summary_of(again).tables, strict=True):
+        assert one.csv() == two.csv()
+    one, two = (render.summary_of(each).figures[0].files() for each in (record, again))
+    assert one == two
+    assert record == before
+    other = copy.deepcopy(record)
+    other["units"][0]["result"]["error"]["vote"] += 0.1
+    assert render.page(other) != render.page(record)
+
+
+def test_the_page_shows_tables_figures_and_where_it_comes_from(quick):
+    folder, record = quick
+    names = render.write_run(record, folder)
+    text = (folder / "index.md").read_text()
+    assert "Quick sizes" in text
+    assert "goldless experiment artificial --draws 1 --quick -o artificial" in text
+    for name in names:
+        if name.endswith((".svg", ".csv")):
+            assert name in text
+        assert (folder / name).stat().st_size > 0
+    assert {f"{n[:-4]}.png" for n in names if n.endswith(".svg")} <= set(names)
+
+
+def test_a_table_is_raw_in_csv_and_rounded_in_markdown():
+    table = Table("t", "T", ["", "x"], [["a|b", 1.23456], ["c", None]], ["", ".1f"])
+    assert table.csv() == ",x\na|b,1.23456\nc,\n"
+    assert table.markdown() == "|  | x |\n| --- | ---: |\n| a\\|b | 1.2 |\n| c |  |\n"
+    with pytest.raises(ValueError, match="2 cells under 1 headings"):
+        Table("t", "T", ["x"], [[1, 2]], [""])
+
+
+def test_a_difference_has_the_longest_note_that_fits():
+    sentences = {"dream/challenge-1": "general", "dream/challenge-1/paper": "special"}
+    assert render.note_of("dream", "challenge-1/paper/S1", sentences) == "special"
+    assert render.note_of("dream", "challenge-1/search/S1", sentences) == "general"
+    assert render.note_of("dream", "challenge-2/paper/S1", sentences) is None
+    assert not Difference("k", "w", 1.64, 1.6, 0.05).differs
+    assert Difference("k", "w", 1.66, 1.6, 0.05).differs
+
+
+def test_records_that_are_none_are_refused(tmp_path, quick, capsys):
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(ValueError, match="not a record"):
+        render.read_record(tmp_path / "x.json")
+    (tmp_path / "x.json").write_text("no")
+    assert main(["experiment", "render", str(tmp_path), "-o", str(tmp_path / "out")]) == 1
+    assert "it is no JSON" in capsys.readouterr().err
+    for part, word in (("schema_version", "this goldless reads"), ("experiment_version", "this is version")):
+        (tmp_path / "x.json").write_text(json.dumps({**quick[1], part: 99}))
+        with pytest.raises(ValueError, match=word):
+            render.read_record(tmp_path / "x.json")
+    for place in (tmp_path / "nowhere", tmp_path / "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        with pytest.raises(ValueError, match="there is no record"):
+            render.find_records([place])
+
+
+# -- the command --------------------------------------------------------------------------------------------
+
+
+def test_the_command_runs_and_renders(quick, tmp_path, capsys):
+    folder, _ = quick  # everything is done there: nothing is computed again
+    arguments = ["experiment", "artificial", "--quick", "--draws", "1", "-o", str(folder)]
+    assert main([*arguments, "--json"]) == 0
+    assert "accuracy-by-size.svg" in json.loads(capsys.readouterr().out)["files"]
+    assert main(["experiment", "render", str(folder), "-o", str(tmp_path / "pages")]) == 0
+    assert (tmp_path / "pages" / "index.md").exists()
+    assert (tmp_path / "pages" / "artificial" / "accuracy-by-size.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["artificial", "x", "-o", "d"], "records are for render only"),
+        (["render", "-o", "d"], "name the records"),
+        (["dream", "--draws", "3", "-o", "d"], "draws nothing at random"),
+        (["dream", "-o", "d"], "set GOLDLESS_DATA"),
+        (["panels", "-o", "d"], "set GOLDLESS_DATA"),
+        (["artificial", "-o", __file__], "is a file"),
+    ],
+)
+def test_wrong_use_is_one_clear_line(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GOLDLESS_DATA", raising=False)
+    assert main(["experiment", *words]) == 1
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_every_experiment_can_be_found():
+    assert [find_experiment(name).name for name in NAMES] == list(NAMES)
+    with pytest.raises(ValueError, match="there is no experiment 'x'"):
+        find_experiment("x")
+
+
+# -- data ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_matlab_matrices_are_read_by_shape(turned, tmp_path, rng):
+    votes, truth = rng.integers(0, 2, (50, 7)), rng.integers(0, 2, 50)
+    savemat(tmp_path / "S1.mat", {"Z": votes.T if turned else votes, "labels": truth, "note": "text"})
+    X, y = datasets.load_matrix_votes(tmp_path / "S1.mat")
+    np.testing.assert_array_equal(X, 2 * votes - 1)
+    np.testing.assert_array_equal(y, 2 * truth - 1)
+
+
+def test_matlab_files_without_votes_are_refused(tmp_path, rng):
+    savemat(tmp_path / "a.mat", {"y": np.arange(5)})
+    with pytest.raises(ValueError, match="no matrix of votes"):
+        datasets.load_matrix_votes(tmp_path / "a.mat")
+    savemat(tmp_path / "b.mat", {"Z": rng.integers(0, 2, (50, 7)), "a": np.ones(50), "b": np.ones(50)})
+    with pytest.raises(ValueError, match="one vector of 50 true labels, found 2"):
+        datasets.load_matrix_votes(tmp_path / "b.mat")
+    savemat(tmp_path / "c.mat", {"Z": rng.integers(0, 5, (50, 7)), "a": np.ones(50)})
+    with pytest.raises(ValueError, match="two numbers"):
+        datasets.load_matrix_votes(tmp_path / "c.mat")
+
+
+def test_a_table_is_fetched_once_and_then_guarded(tmp_path, monkeypatch, rng):
+    """Without a network: what OpenML would send is made here."""
+    table = datasets.UciTable("toy.npz", 1, "yes", (30, 4), 10, None)
+    monkeypatch.setitem(datasets.UCI_TABLES, "toy", table)
+    monkeypatch.setenv("GOLDLESS_CACHE", str(tmp_path))
+    monkeypatch.delenv("GOLDLESS_DATA", raising=False)
+    names, values = ["id", "name", "a", "b", "c", "d"], rng.normal(size=(30, 6))
+    labels = np.array(["yes"] * 10 + ["no"] * 20)
+    fetched = []
+
+    class Bunch:
+        data, target, feature_names, categories = values, labels, names, {"name": ["x"]}
+
+    def fetch(name):
+        fetched.append(name)
+        return datasets.table_of_openml(Bunch, table)
+
+    monkeypatch.setattr(datasets, "fetch_uci", fetch)
+    X, y = datasets.load_uci("toy")
+    np.testing.assert_array_equal(X, values[:, 2:].astype(np.float32))
+    assert (y == 1).sum() == 10
+    datasets.load_uci("toy")
+    assert fetched == ["toy"]
+    np.savez(tmp_path / "uci" / "toy.npz", X=X + 1, y=y)
+    with pytest.raises(ValueError, match="its checksum has changed"):
+        datasets.load_uci("toy")
+    (tmp_path / "uci" / "toy.npz").unlink()
+    monkeypatch.setitem(datasets.UCI_TABLES, "toy", datasets.UciTable("toy.npz", 1, "yes", (30, 4), 10, "0" * 64))
+    with pytest.warns(gl.VotesWarning, match="another edition"):
+        datasets.load_uci("toy")
+    monkeypatch.setitem(datasets.UCI_TABLES, "toy", datasets.UciTable("toy.npz", 1, "yes", (31, 4), 10, None))
+    (tmp_path / "uci" / "toy.npz").unlink()
+    with pytest.raises(ValueError, match="should be 31 x 4"):
+        datasets.load_uci("toy")
+
+
+def test_the_checksum_of_a_table_knows_content_not_order(rng):
+    X, y = rng.normal(size=(20, 3)).astype(np.float32), rng.integers(0, 2, 20)
+    order = rng.permutation(20)
+    assert datasets.content_checksum(X, y) == datasets.content_checksum(X[order], y[order])
+    assert datasets.content_checksum(X, y) != datasets.content_checksum(X, 1 - y)
+
+
+def test_the_published_way_agrees_where_nothing_is_in_doubt():
+    X, y = gl.simulate_votes(5000, [6, 3] + [1] * 8, group_accuracy=(0.9, 1), voter_accuracy=(0.9, 1), random_state=0)
+    labels, imbalance = published_labels(X, np.array([0] * 6 + [1] * 3 + list(range(2, 10))))
+    assert gl.balanced_error(y, labels) < 0.01
+    assert abs(imbalance) < 0.1
+
+
+# -- real data ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["magic", "spambase", "musk"])
+def test_local_tables_pass_their_checks(name, data_folder):
+    X, y = datasets.load_uci(name, data_folder / "uci")
+    assert (X.shape, set(np.unique(y))) == (datasets.UCI_TABLES[name].shape, {-1, 1})
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["uci", "dream"])
+def test_quick_runs_on_real_data(name, data_folder, tmp_path, capsys):
+    arguments = ["experiment", name, "--quick", "--workers", "1", "-q", "--data", str(data_folder)]
+    assert main([*arguments, "-o", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == ""
+    record = render.read_record(tmp_path / "record.json")
+    assert str(data_folder) not in json.dumps(record)
+    assert (tmp_path / "index.md").stat().st_size > 1000
+
+
+# -- peers --------------------------------------------------------------------------------------------------
+
+
+def test_the_adapter_answers_many_jobs_and_survives_failures():
+    """Run with this interpreter and the adapter's own check in place of a package."""
+    rng = np.random.default_rng(0)
+    process = PeerProcess(sys.executable)
+    for n_items in (30, 50):
+        codes = rng.integers(-1, 2, (n_items, 5)).astype(np.int8)
+        answers, labels = process.ask("check", ["majority", "fail", "sleep"], codes, 0.2)
+        np.testing.assert_array_equal(labels["majority"], (codes == 1).sum(axis=1) > (codes == 0).sum(axis=1))
+        assert answers["majority"]["seconds"] >= 0
+        assert answers["fail"] == {"skipped": "RuntimeError: failed as asked"}
+        assert answers["sleep"] == {"skipped": "not done after 0 s"}
+        assert set(labels) == {"majority"}
+    process.close()
+
+
+def test_a_peer_that_does_not_answer_is_skipped():
+    process = PeerProcess(sys.executable)
+    answers, labels = process.ask("check", ["majority"], np.zeros((3, 3), np.int8), -120)  # no patience at all
+    assert answers == {"majority": {"skipped": "its process ended or did not answer"}}
+    assert labels == {}
+
+
+def test_a_peer_that_cannot_be_installed_is_skipped_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOLDLESS_CACHE", str(tmp_path))
+    monkeypatch.setattr(peers.subprocess, "run", _no_install)
+    peer = peers.Peer("nothing", ("nothing==0",), {"method": "nothing at all"})
+    assert peers.why_missing(peer) == "it is not installed"
+    reason = peers.install(peer)
+    assert reason == "nothing==0 could not be installed: ERROR: No matching distribution"
+    assert peers.why_missing(peer) == reason
+    X, y = np.array([[1, -1, 1], [-1, -1, 0]], np.int8), np.array([1, -1], np.int8)
+    assert panels._theirs(peer, X, y, 1.0) == {"method": {"skipped": reason}}
+
+
+def _no_install(command, **_):
+    raise subprocess.CalledProcessError(1, command, stderr="looking\nERROR: No matching distribution\n")
+
+
+def test_a_folder_of_panels_becomes_a_leaderboard(tmp_path, capsys):
+    """Two panels, one with gaps, one of three classes, and one that is none."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for number, missing in enumerate((0.0, 0.3)):
+        X, y = gl.simulate_votes(300, [1] * 6, group_accuracy=(0.8, 1), missing_rate=missing, random_state=number)
+        np.savez(folder / f"human_{number}.npz", votes=np.nan_to_num(X).astype(np.int8), truth=y)
+    np.savez(folder / "crowd_three.npz", votes=np.zeros((5, 4), np.int8), truth=np.arange(5) % 3)
+    np.savez(folder / "crowd_x.npz", other=np.zeros(3))
+    (folder / "index.json").write_text(json.dumps({"crowd_three": {"multiclass": True, "n_classes": 3}}))
+    arguments = ["experiment", "panels", "--workers", "1", "--data", str(folder), "-o", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    assert "LatentSML()" in capsys.readouterr().out
+    record = render.read_record(tmp_path / "out" / "record.json")
+    assert record["run"]["workers"] == 1
+    page = (tmp_path / "out" / "index.md").read_text()
+    assert "3 classes: methods here are for two" in page
+    assert "no arrays votes and truth" in page
+    assert "Peers were not run" in page
+    done = {unit["key"]: unit["result"] for unit in record["units"]}
+    X, y = gl.simulate_votes(300, [1] * 6, group_accuracy=(0.8, 1), random_state=0)
+    expected = gl.balanced_accuracy(y, gl.DawidSkene().fit_predict(X))
+    assert done["human_0, goldless"]["methods"]["dawid_skene"]["accuracy"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_scaling_measures_time_and_memory(tmp_path):
+    experiment = find_experiment("scaling")
+    record = runner.run_experiment(experiment, tmp_path, experiment.settings(quick=True))
+    for unit in record["units"]:
+        for method in ("vote", "dawid_skene", "sml_em", "paper", "search"):
+            assert unit["result"][method]["seconds"] > 0
+    assert len(render.write_run(record, tmp_path)) == 11
+
+
+def test_memory_is_the_rise_during_the_call():
+    _, seconds, memory = measured(lambda: np.ones(8_000_000).sum())
+    assert seconds > 0
+    assert memory is None or 50 < memory < 200
