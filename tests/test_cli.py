@@ -328,7 +328,7 @@ def helps():
 def test_examples_of_the_help_work_when_pasted(tmp_path, monkeypatch, capsys):
     """Each block of examples, in a new folder; lines that need a shell in a shell."""
     blocks = [text.partition("examples:\n")[2] for text in helps()]
-    assert len(blocks) == 9
+    assert all(blocks)  # every command has examples
     in_shell = []
     for number, block in enumerate(blocks):
         (tmp_path / str(number)).mkdir()
