@@ -38,7 +38,7 @@ def dream() -> None:
         errors = [single.mean(), single.min(), *(100 * gl.balanced_error(y, m.predict(X)) for m in models.values())]
         rows.append((name, *(f"{e:.2f} ({p})" for e, p in zip(errors, paper, strict=True)), models["lsml"].n_groups_))
         panels = [five_by_accuracy(models[k].balanced_accuracy_) for k in ("vote", "sml", "oracle")]
-        panels.append(models["lsml"].select(5))
+        panels.append(gl.select_voters(models["lsml"].latent_model_, 5))
         five = [100 * gl.balanced_error(y, gl.MajorityVote().fit_predict(X[:, panel])) for panel in panels]
         latent = 100 * gl.balanced_error(y, models["lsml"].subset(panels[-1]).predict(X[:, panels[-1]]))
         rows_five.append(

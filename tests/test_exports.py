@@ -19,6 +19,7 @@ PUBLIC = [
     "MajorityVote",
     "OracleCI",
     "OracleLatent",
+    "Panel",
     "SpectralMetaLearner",
     "Votes",
     "VotesWarning",

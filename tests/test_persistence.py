@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 import goldless as gl
 from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, OracleLatent, SpectralMetaLearner, VotesWarning
+from goldless.votes.sample import VoteSample
 
 X, Y, TRUE_MODEL = gl.simulate_votes(
     300, groups=[3, 1, 1, 1], random_state=0, voter_accuracy=(0.8, 0.95), return_model=True
@@ -40,7 +41,7 @@ CLASSES = {
 def assert_equal(one, other):
     """Equal and of the same type, through dictionaries and models."""
     assert type(one) is type(other)
-    if isinstance(one, gl.LatentModel):
+    if isinstance(one, gl.LatentModel | VoteSample):
         assert_equal(vars(one), vars(other))
     elif isinstance(one, dict):
         assert list(one) == list(other)

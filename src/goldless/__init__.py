@@ -23,6 +23,7 @@ from goldless.estimators.spectral import SpectralMetaLearner
 from goldless.maths.groups import GroupAssignment, assign_groups
 from goldless.maths.ideal import ideal_groups
 from goldless.maths.latent_model import LatentModel
+from goldless.maths.panels import Panel
 from goldless.maths.rank_one import complete_rank_one, residual
 from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
@@ -44,6 +45,7 @@ __all__ = [
     "MajorityVote",
     "OracleCI",
     "OracleLatent",
+    "Panel",
     "SpectralMetaLearner",
     "Votes",
     "VotesWarning",

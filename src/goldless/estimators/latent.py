@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.base import FitVotes, LatentEstimator, warn_user
 from goldless.estimators.facts import Facts
+from goldless.estimators.panels import choose_panel, columns_of, worthwhile_panels
 from goldless.estimators.questions import Questions, choose_questions
 from goldless.estimators.readings import NOTABLE_CHANGE, UNDECIDED_MARGIN, describe_reading, nearby_readings
 from goldless.estimators.settling import (
@@ -34,13 +36,14 @@ from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.em import RatePrior
 from goldless.maths.groups import assign_groups
 from goldless.maths.latent_model import LatentModel, merge_copies, probability
+from goldless.maths.panels import Panel
 from goldless.maths.rank_one import complete_rank_one, residual
 from goldless.maths.score import score_matrix
 from goldless.maths.search import Structure, independence_overdispersion, search_structure
-from goldless.maths.selection import select_voters
 from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
+from goldless.votes.sample import VoteSample
 from goldless.votes.warnings import AmbiguousReadingWarning
 
 _FEWEST_VOTERS = 4
@@ -271,8 +274,7 @@ class LatentSML(LatentEstimator):
             if facts.any:
                 of_votes = GroupedPatterns(table, model.groups).log_likelihood(model)
             self.subtype_models_ = fit_subtypes(table, model, of_votes, prior)
-        if self.subtype_models_:
-            self._agreement_ = self._expected_agreement(votes)
+        self._keep_sample(votes)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self
 
@@ -355,15 +357,18 @@ class LatentSML(LatentEstimator):
             warn_user(self.verdict_, AmbiguousReadingWarning)
         self.rootings_ = tuple(reading._replace(groups=votes.spread_groups(reading.groups)) for reading in readings)
 
-    def _expected_agreement(self, votes: FitVotes) -> NDArray[np.float64]:
-        """Return sensitivity and specificity of each voter against the averaged posterior, shape (2, n_voters)."""
+    def _keep_sample(self, votes: FitVotes) -> None:
+        """Keep what panels are judged by, and with subtypes how far each voter agrees with the averaged posterior."""
         table = PatternTable.of(votes.votes.codes, votes.weights)
         positive = probability(self._likelihood_ratio(table.codes) + self.latent_model_.log_prior_odds)
+        self._sample_ = VoteSample.of(table.codes, table.counts, positive)
+        if not self.subtype_models_:
+            return
         rates = []
         for items, right in ((table.counts * positive, 1), (table.counts * (1 - positive), 0)):
             agreed, cast = items @ (table.codes == right).astype(float), items @ (table.codes >= 0).astype(float)
             rates.append(np.divide(agreed, cast, out=np.full(len(cast), 0.5), where=cast > 0))
-        return np.stack(rates)
+        self._agreement_ = np.stack(rates)
 
     @property
     def sensitivity_(self) -> NDArray[np.float64]:
@@ -387,21 +392,39 @@ class LatentSML(LatentEstimator):
         ratios += [model.log_likelihood_ratio(evidence) for model in self.subtype_models_]
         return averaged_ratio(ratios)
 
-    def select(self, k: int) -> NDArray:
-        """Return the voters of a diverse panel of k, best first.
+    def select(
+        self,
+        k: int | None = None,
+        *,
+        cost: Mapping | ArrayLike | None = None,
+        budget: float | None = None,
+        include: Iterable = (),
+        exclude: Iterable = (),
+    ) -> NDArray:
+        """Return the voters of a panel that is accurate and does not echo itself, in the order they were chosen.
 
-        The most accurate voter of each group, best groups first; when ``k`` is larger than the number of groups,
-        further rounds by what each voter adds.
+        Each next voter is the one that adds most to what the panel is expected to get right, its votes counted and
+        its votes weighted (:class:`goldless.maths.panels.PanelChooser`). Of exact copies one is enough: the
+        others come last.
+
+        Parameters
+        ----------
+        k : int, optional
+            Number of voters, or with a budget the most there may be.
+        cost : mapping of voter to cost, or array-like of shape (n_voters,), optional
+            Cost of each voter, for a budget.
+        budget : float, optional
+            What the panel may cost: the most accurate panel found within it is returned.
+        include, exclude : iterable of voters, optional
+            Voters that must and must not be in the panel: names, or column numbers.
 
         Returns
         -------
-        ndarray of shape (k,)
+        ndarray of shape (n_chosen,)
             Column names if the estimator was fitted on a frame, otherwise column numbers: ready to index X.
         """
         check_is_fitted(self)
-        chosen = select_voters(self.latent_model_, k, self.balanced_accuracy_)
-        names = getattr(self, "feature_names_in_", None)
-        return chosen if names is None else names[chosen]
+        return choose_panel(self, k, cost, budget, include, exclude)
 
     def next_to_label(self, X: Any, n: int = 20) -> Questions:
         """Choose items whose labels would best separate the readings that the votes leave open.
@@ -436,7 +459,28 @@ class LatentSML(LatentEstimator):
             weights = habitual_weights(len(readings))
         return choose_questions(table, readings, weights, n, known)
 
-    def subset(self, voters: ArrayLike) -> LatentSML:
+    def panels(
+        self, *, cost: Mapping | ArrayLike | None = None, include: Iterable = (), exclude: Iterable = ()
+    ) -> tuple[Panel, ...]:
+        """Return the panels worth their cost, cheapest first: every dearer one is expected to get more right.
+
+        Parameters
+        ----------
+        cost : mapping of voter to cost, or array-like of shape (n_voters,), optional
+            Cost of each voter; by default all cost 1.
+        include, exclude : iterable of voters, optional
+            Voters that must and must not be in the panels: names, or column numbers.
+
+        Returns
+        -------
+        tuple of Panel
+            With ``voters``, ``cost``, ``balanced_accuracy``, ``vote_accuracy`` and ``effective_votes``. Without
+            labels these are estimates: use them to compare panels.
+        """
+        check_is_fitted(self)
+        return worthwhile_panels(self, cost, include, exclude)
+
+    def subset(self, voters: Iterable) -> LatentSML:
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.
 
         It predicts from the columns of these voters, in this order, and uses the accuracies learnt from all (without
@@ -444,13 +488,7 @@ class LatentSML(LatentEstimator):
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        columns = np.asarray(voters)
-        if names is not None and columns.dtype.kind in "OU":
-            position = {name: column for column, name in enumerate(names)}
-            unknown = [name for name in columns if name not in position]
-            if unknown:
-                raise ValueError(f"there is no voter {str(unknown[0])!r}")
-            columns = np.array([position[name] for name in columns])
+        columns = columns_of(self, voters)
         part = type(self)(**self.get_params())
         part.classes_, part._tie_code_ = self.classes_, self._tie_code_
         part.n_features_in_ = len(columns)
@@ -460,6 +498,7 @@ class LatentSML(LatentEstimator):
         part.subtype_models_, part._abstainers_ = (), np.array([], dtype=np.int64)
         part._evidence_model_, part._columns_ = part.latent_model_, np.arange(len(columns))
         part.covariance_ = self.covariance_[np.ix_(columns, columns)]
+        part._sample_ = self._sample_.subset(columns)
         return part
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
@@ -14,10 +15,12 @@ import numpy as np
 from goldless.estimators.rooting import Rooting
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.subtypes import SubtypeModel
+from goldless.votes.sample import VoteSample
 
 FORMAT = "goldless-model"
 VERSION = 1
-_MODELS = {model.__name__: model for model in (LatentModel, SubtypeModel)}
+_MODELS = {model.__name__: model for model in (LatentModel, SubtypeModel, VoteSample)}
+_AS_BYTES = ("|u1", "<f4")  # arrays of many small numbers
 
 
 def save_estimator(estimator: Any, path: str | os.PathLike) -> None:
@@ -100,6 +103,12 @@ def _encode(value: Any) -> Any:
         return {"model": parts, "kind": type(value).__name__}
     if isinstance(value, Rooting):
         return {"rooting": _encode(list(value))}
+    if isinstance(value, np.ndarray) and value.dtype.str in _AS_BYTES:
+        return {
+            "bytes": base64.b64encode(value.tobytes()).decode("ascii"),
+            "dtype": value.dtype.str,
+            "shape": list(value.shape),
+        }
     if isinstance(value, np.ndarray):
         kind = "object" if value.dtype == object else value.dtype.str
         return {"array": _encode(value.tolist()), "dtype": kind}
@@ -127,6 +136,9 @@ def _decode(value: Any) -> Any:
         return _MODELS[value["kind"]](**{name: _decode(item) for name, item in value["model"].items()})
     if "rooting" in value:
         return Rooting(*_decode(value["rooting"]))
+    if "bytes" in value and value["dtype"] in _AS_BYTES:
+        data = base64.b64decode(value["bytes"], validate=True)
+        return np.frombuffer(data, dtype=value["dtype"]).reshape(value["shape"]).copy()
     if "array" in value:
         return np.array(_decode(value["array"]), dtype=value["dtype"])
     if "pairs" in value:

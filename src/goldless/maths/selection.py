@@ -1,4 +1,4 @@
-"""Choose a small panel of accurate voters that do not echo each other."""
+"""Choose a small panel from a model alone, by the rule of the paper; see panels.py for the rule that sees votes."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.base import LatentEstimator
 from goldless.estimators.majority import MajorityVote
+from goldless.estimators.panels import columns_of
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
@@ -76,7 +77,7 @@ def summarize(
     table = PatternTable.of(votes.codes)
     latent = model.latent_model_
     names = _names(model, votes)
-    panel = [int(voter) for voter in select_voters(latent, min(panel_size, latent.n_voters))]
+    panel = _panel(model, min(panel_size, latent.n_voters))
     labels = _labels_of_patterns(model, votes, table, panel)
     posterior = model.predict_proba(_pattern_votes(model, votes, table))[:, 1]
     groups = _groups(latent)
@@ -150,6 +151,13 @@ def summarize(
         combined = {name: codes[table.inverse] for name, codes in labels.items()}
         summary["truth"] = summarize_truth(votes.codes, np.asarray(truth), combined, best)
     return summary
+
+
+def _panel(model: Any, size: int) -> list[int]:
+    """Return the columns of the suggested panel."""
+    if hasattr(model, "select"):
+        return columns_of(model, model.select(size)).tolist()
+    return select_voters(model.latent_model_, size).tolist()
 
 
 def _expectation(method: str, accuracy: float, detail: str | None = None) -> dict[str, Any]:

@@ -1,0 +1,75 @@
+"""A small weighted sample of the votes that a fitted model keeps, to judge panels by real votes later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goldless.kernels.packing import PackingPlan
+
+_MOST_PATTERNS = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class VoteSample:
+    """Patterns of votes, and how much of each class they stand for.
+
+    Attributes
+    ----------
+    packed : ndarray of shape (n_patterns, n_bytes)
+        Patterns, five votes a byte.
+    weights : ndarray of shape (2, n_patterns)
+        Share of the negative and of the positive items with each pattern, by the posterior; float32.
+    n_voters : int
+        Number of voters.
+    """
+
+    packed: NDArray[np.uint8]
+    weights: NDArray[np.float32]
+    n_voters: int
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int8], counts: NDArray[np.int64], posterior: NDArray[np.float64]) -> VoteSample:
+        """Return a sample of distinct patterns in sorted order.
+
+        Up to 16,384 patterns are all kept. Of more, half as many items of each class are taken, evenly spaced in the
+        order of the patterns, so the sample does not depend on the order of the items.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_patterns, n_voters)
+        counts : ndarray of shape (n_patterns,)
+            Items with each pattern.
+        posterior : ndarray of shape (n_patterns,)
+            Pr(Y positive | votes).
+        """
+        shares = []
+        for items in (counts * (1 - posterior), counts * posterior):
+            total = np.cumsum(items)
+            if len(counts) > _MOST_PATTERNS and total[-1] > 0:
+                n_taken = _MOST_PATTERNS // 2
+                places = (np.arange(n_taken) + 0.5) * (total[-1] / n_taken)
+                rows = np.searchsorted(total, places, side="right").clip(max=len(counts) - 1)
+                shares.append(np.bincount(rows, minlength=len(counts)) / n_taken)
+            else:
+                shares.append(items / max(float(total[-1]), 1e-300))
+        weights = np.stack(shares)
+        kept = np.flatnonzero(weights.any(axis=0))
+        packed = _plan(codes.shape[1]).pack(np.ascontiguousarray(codes[kept]))
+        return cls(packed, weights[:, kept].astype(np.float32), codes.shape[1])
+
+    @property
+    def codes(self) -> NDArray[np.int8]:
+        """Patterns as codes, shape (n_patterns, n_voters)."""
+        return _plan(self.n_voters).unpack(self.packed)
+
+    def subset(self, voters: ArrayLike) -> VoteSample:
+        """Return the sample of some of the voters."""
+        codes = np.ascontiguousarray(self.codes[:, np.asarray(voters, dtype=np.int64)])
+        return VoteSample(_plan(codes.shape[1]).pack(codes), self.weights, codes.shape[1])
+
+
+def _plan(n_voters: int) -> PackingPlan:
+    return PackingPlan.for_blocks(np.zeros(n_voters, dtype=np.int64), 3)
