@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.kernels.packing import PackingPlan
-
 _MOST_PATTERNS = 1 << 14
 
 
@@ -18,8 +16,8 @@ class VoteSample:
 
     Attributes
     ----------
-    packed : ndarray of shape (n_patterns, n_bytes)
-        Patterns, five votes a byte.
+    packed : ndarray of shape (2, n_patterns, n_bytes)
+        Who voted, and who voted positive, one bit a voter.
     weights : ndarray of shape (2, n_patterns)
         Share of the negative and of the positive items with each pattern, by the posterior; float32.
     n_voters : int
@@ -57,19 +55,19 @@ class VoteSample:
                 shares.append(items / max(float(total[-1]), 1e-300))
         weights = np.stack(shares)
         kept = np.flatnonzero(weights.any(axis=0))
-        packed = _plan(codes.shape[1]).pack(np.ascontiguousarray(codes[kept]))
-        return cls(packed, weights[:, kept].astype(np.float32), codes.shape[1])
+        return cls(_packed(codes[kept]), weights[:, kept].astype(np.float32), codes.shape[1])
 
     @property
     def codes(self) -> NDArray[np.int8]:
         """Patterns as codes, shape (n_patterns, n_voters)."""
-        return _plan(self.n_voters).unpack(self.packed)
+        voted, positive = np.unpackbits(self.packed, axis=2, count=self.n_voters).astype(np.int8)
+        return np.where(voted, positive, -1).astype(np.int8)
 
     def subset(self, voters: ArrayLike) -> VoteSample:
         """Return the sample of some of the voters."""
-        codes = np.ascontiguousarray(self.codes[:, np.asarray(voters, dtype=np.int64)])
-        return VoteSample(_plan(codes.shape[1]).pack(codes), self.weights, codes.shape[1])
+        codes = self.codes[:, np.asarray(voters, dtype=np.int64)]
+        return VoteSample(_packed(codes), self.weights, codes.shape[1])
 
 
-def _plan(n_voters: int) -> PackingPlan:
-    return PackingPlan.for_blocks(np.zeros(n_voters, dtype=np.int64), 3)
+def _packed(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
+    return np.stack([np.packbits(codes >= 0, axis=1), np.packbits(codes == 1, axis=1)])
