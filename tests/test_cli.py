@@ -259,6 +259,87 @@ def test_a_reader_that_goes_away(votes):
     assert result.returncode == 0
 
 
+# -- panels with costs --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    """Votes of four voters, and what they cost."""
+    folder = tmp_path_factory.mktemp("four")
+    X, _ = gl.simulate_votes(800, [1] * 4, random_state=2)
+    rows = ['item,a,b,c,"d, the last"']
+    rows += [f"{i}," + ",".join("yes" if vote > 0 else "no" for vote in row) for i, row in enumerate(X)]
+    (folder / "votes.csv").write_text("\n".join(rows) + "\n")
+    (folder / "costs.csv").write_text('voter,cost\na,1\nb,2.5\nc,1\n"d, the last",4\n')
+    return folder
+
+
+def select_json(capsys, *arguments):
+    assert main(["select", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_budget_from_a_file_of_costs(four, capsys):
+    result = select_json(capsys, four / "votes.csv", "--costs", four / "costs.csv", "--budget", "4.5")
+    assert result["panel_cost"] == sum(step["cost"] for step in result["panel"]) <= 4.5
+    costs = [panel["cost"] for panel in result["panels"]]
+    assert costs == sorted(costs)
+    assert main(["select", str(four / "votes.csv"), "--costs", str(four / "costs.csv"), "-k", "4"]) == 0
+    out = capsys.readouterr().out
+    assert "cost" in out
+    assert "Panels worth their cost" in out
+    assert main(["select", str(four / "votes.csv"), "-q", "-k", "2", "--include", "c,a"]) == 0
+    assert capsys.readouterr().out == "c\na\n"
+
+
+def test_a_name_with_a_comma_is_one_voter(four, capsys):
+    result = select_json(capsys, four / "votes.csv", "-k", "2", "--include", "d, the last", "--exclude", "a,b")
+    assert [step["voter"] for step in result["panel"]] == ["d, the last", "c"]
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ("voter,cost\na,1\nb,2\nc,1\n", "no cost for voter 'd, the last'"),
+        ("a,1\n", "no cost for voter 'b' and 2 more"),
+        ("a,1\nz,1\n", "there is no voter 'z' in the votes"),
+        ("a,1\na,2\n", "line 2: 'a' is there twice"),
+        ("a,1\nb,-2\n", "line 2: the cost of 'b' is -2; it must be a number of 0 or more"),
+        ("a,1\nb,cheap\n", "line 2: 'cheap' is not a cost"),
+        ("a,1\nb,nan\n", "line 2: the cost of 'b' is nan"),
+        ("a,1,2\n", "line 1: expected a voter and its cost, found 3 column(s)"),
+        ("", "holds no costs"),
+        ("voter,cost\n", "holds no costs"),
+        (b"\xff\xfe\x00", "is not text in UTF-8"),
+        (None, "no such file or directory"),
+    ],
+)
+def test_bad_costs_are_one_clear_line(four, tmp_path, capsys, costs, message):
+    path = tmp_path / "costs.csv"
+    if costs is not None:
+        path.write_bytes(costs if isinstance(costs, bytes) else costs.encode())
+    assert main(["select", str(four / "votes.csv"), "--costs", str(path), "--budget", "5"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--budget", "3"], "--budget needs --costs"),
+        (["-k", "5"], "-k 5 is more than the 4 voters there are"),
+        (["-k", "2", "--include", "nobody"], "there is no voter 'nobody'; the first is 'a'"),
+        (["-k", "4", "--exclude", "a"], "between 1 and 3 voters, got 4"),
+        (["-k", "2", "--exclude", "a", "--include", "a"], "'a' is both included and excluded"),
+    ],
+)
+def test_panels_that_cannot_be(four, capsys, options, message):
+    assert main(["select", str(four / "votes.csv"), *options]) == 1
+    assert message in capsys.readouterr().err
+
+
 # -- the terminal -------------------------------------------------------------------------------------------
 
 
@@ -335,7 +416,9 @@ def test_examples_of_the_help_work_when_pasted(tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path / str(number))
         for text in block.splitlines():
             line = re.split("   +", text.strip())[0]
-            if "|" in line or "$(" in line:
+            if line.startswith("printf "):
+                subprocess.run(["bash", "-c", line], check=True)
+            elif "|" in line or "$(" in line:
                 in_shell.append(f"cd {tmp_path / str(number)}; {line}")
             elif line:
                 assert line.startswith("goldless ")

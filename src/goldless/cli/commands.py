@@ -9,6 +9,7 @@ import json
 import shlex
 import sys
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import goldless as gl
 from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.output import Progress, check_output, write_output
-from goldless.cli.screens import inspect_screen, select_screen
+from goldless.cli.screens import inspect_screen
 from goldless.report import render_html, summarize
 from goldless.report.html import check_report_extra
 from goldless.terminal import Style
@@ -28,7 +29,7 @@ FITTING = "Fitting (the first run also compiles, once)"
 
 def inspect(arguments: argparse.Namespace) -> None:
     """Print a screen of what the votes say."""
-    summary = _summary(arguments, *_read_and_fit(arguments))
+    summary = summary_of(arguments, *read_and_fit(arguments))
     if arguments.json:
         write_json(summary)
     else:
@@ -44,9 +45,9 @@ def report(arguments: argparse.Namespace) -> None:
     if not arguments.json:
         check_report_extra()
         check_output(arguments.output, arguments.force)
-    table, model, said = _read_and_fit(arguments)
+    table, model, said = read_and_fit(arguments)
     with Progress("Drawing", arguments.quiet):
-        summary = _summary(arguments, table, model, said)
+        summary = summary_of(arguments, table, model, said)
         if arguments.json:
             write_json(summary)
             return
@@ -65,7 +66,7 @@ def report(arguments: argparse.Namespace) -> None:
 def combine(arguments: argparse.Namespace) -> None:
     """Write a label and its probability for every item."""
     check_output(arguments.output, arguments.force)
-    table, model, said = _read_and_fit(arguments)
+    table, model, said = read_and_fit(arguments)
     votes = table.votes
     labels = model.predict(votes)
     probability = model.predict_proba(votes)[:, 1]
@@ -111,7 +112,7 @@ def combine(arguments: argparse.Namespace) -> None:
 def ask(arguments: argparse.Namespace) -> None:
     """Name items to label, with a gap for the label."""
     check_output(arguments.output, arguments.force)
-    table, model, said = _read_and_fit(arguments)
+    table, model, said = read_and_fit(arguments)
     votes = table.votes
     questions = model.next_to_label(votes, arguments.n)
     rows = question_rows(questions, votes, model.predict_proba(votes)[:, 1])
@@ -133,39 +134,6 @@ def ask(arguments: argparse.Namespace) -> None:
         _tell(table, said)
         filled = "the file" if arguments.output in (None, "-") else arguments.output
         sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
-
-
-def select(arguments: argparse.Namespace) -> None:
-    """Name a panel."""
-    table, model, said = _read_and_fit(arguments)
-    if arguments.k > table.votes.n_voters:
-        raise ValueError(f"-k {arguments.k} is more than the {table.votes.n_voters} voters there are")
-    arguments.title = None
-    summary = _summary(arguments, table, model, said)
-    panel = summary["panel"]["voters"]
-    steps = [
-        {
-            "voter": summary["voters"][voter]["name"],
-            "group": summary["voters"][voter]["group"],
-            "balanced_accuracy": summary["voters"][voter]["balanced_accuracy"],
-            "effective_votes": summary["panel"]["effective_votes"][number],
-        }
-        for number, voter in enumerate(panel)
-    ]
-    result = {
-        "panel": steps,
-        "panel_balanced_accuracy": summary["panel"]["balanced_accuracy"],
-        "expected": summary["answer"]["expected"],
-        "effective_votes_of_all": summary["answer"]["effective_votes"],
-        "how": table.how,
-        "warnings": summary["warnings"],
-    }
-    if arguments.json:
-        write_json(result)
-    elif arguments.quiet:
-        write_lines([step["voter"] for step in steps])
-    else:
-        write_lines(select_screen(result, summary, Style()))
 
 
 def simulate(arguments: argparse.Namespace) -> None:
@@ -212,8 +180,10 @@ def simulate(arguments: argparse.Namespace) -> None:
 # -- shared -------------------------------------------------------------------------------------------------
 
 
-def _read_and_fit(arguments: argparse.Namespace) -> tuple[VotesFile, Any, list[str]]:
-    """Read the file and fit a model; return them with what was said on the way."""
+def read_and_fit(
+    arguments: argparse.Namespace, check: Callable[[VotesFile], None] | None = None
+) -> tuple[VotesFile, Any, list[str]]:
+    """Read the file, check it, and fit a model; return them with what was said on the way."""
     source: Any = sys.stdin.buffer if arguments.file == "-" else arguments.file
     with Progress("Reading", arguments.quiet) as progress:
         table = read_votes(
@@ -231,6 +201,8 @@ def _read_and_fit(arguments: argparse.Namespace) -> tuple[VotesFile, Any, list[s
             encoding=arguments.encoding,
             progress=progress.update,
         )
+    if check is not None:
+        check(table)
     with Progress(FITTING, arguments.quiet):
         model, said = fit(table, arguments.structure, **facts_of(arguments, table.votes))
     return table, model, said
@@ -258,12 +230,16 @@ def _same_file(arguments: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _summary(arguments: argparse.Namespace, table: VotesFile, model: Any, said: list[str]) -> dict[str, Any]:
+def summary_of(
+    arguments: argparse.Namespace, table: VotesFile, model: Any, said: list[str], panel: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """Return the summary of a model of the votes in a file."""
     return summarize(
         model,
         table.votes,
         truth=table.truth,
         panel_size=getattr(arguments, "k", 5),
+        panel=panel,
         title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
         source=table.how,
         warnings=[*table.notes, *said],

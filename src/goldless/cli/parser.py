@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from importlib.metadata import version
 
 from goldless.cli import commands, experiment
 from goldless.cli.completion import SHELLS, completion_script
 from goldless.cli.demo import run as run_demo
+from goldless.cli.select import select as select_panel
 
 _EXAMPLES = {
     None: """examples:
@@ -33,6 +35,10 @@ _EXAMPLES = {
     "select": """examples:
   goldless simulate -o votes.csv
   goldless select votes.csv --ignore truth -k 5
+  goldless select votes.csv --ignore truth -k 3 --include "voter 7" --exclude "voter 8,voter 9"
+  goldless simulate --items 2000 --groups 1,1,1 -o three.csv
+  printf 'voter 1,5\\nvoter 2,1\\nvoter 3,2\\n' > costs.csv
+  goldless select three.csv --ignore truth --costs costs.csv --budget 3
 """,
     "ask": """examples:
   goldless simulate -o votes.csv
@@ -110,13 +116,27 @@ def build_parser() -> argparse.ArgumentParser:
 
     select = add(
         "select",
-        commands.select,
+        select_panel,
         "name a small panel of accurate voters that do not echo each other",
         common,
         reading,
         fitting,
     )
-    select.add_argument("-k", type=_positive, default=5, metavar="K", help="size of the panel (default 5)")
+    select.add_argument(
+        "-k", type=_positive, metavar="K", help="size of the panel (default 5); with --budget, the most it may have"
+    )
+    select.add_argument("--costs", metavar="FILE", help="cost of each voter: a file with the columns voter, cost")
+    select.add_argument(
+        "--budget", type=_amount, metavar="B", help="what the panel may cost, in the units of --costs"
+    )
+    for option, what in (("include", "must"), ("exclude", "must not")):
+        select.add_argument(
+            f"--{option}",
+            metavar="VOTERS",
+            action="append",
+            default=[],
+            help=f"voters that {what} be in the panel, with commas between (may be repeated)",
+        )
 
     ask = add(
         "ask",
@@ -217,6 +237,10 @@ def _output(parser: argparse.ArgumentParser, text: str, default: str | None = No
 
 def _positive(text: str) -> int:
     return _bounded(int(text), text, 1, math.inf, "a positive number")  # type: ignore[return-value]
+
+
+def _amount(text: str) -> float:
+    return _bounded(float(text), text, 0, sys.float_info.max, "an amount of 0 or more")
 
 
 def _share(text: str) -> float:

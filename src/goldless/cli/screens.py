@@ -11,6 +11,7 @@ from goldless.terminal import Style, columns
 
 _ONE_BY_ONE = 12
 _EVERYONE_UP_TO = 40
+_PANELS = 12
 
 
 def inspect_screen(
@@ -106,29 +107,31 @@ def _row_of(members: list[dict[str, Any]]) -> list[str]:
 
 
 def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style) -> list[str]:
-    """Return the panel, voter by voter."""
+    """Return the panel, voter by voter, then the panels worth their cost."""
+    priced = result["panel_cost"] is not None
     rows = [
         [
             str(number),
             _cut(clean(step["voter"]), 40),
             step["group"] or "-",
+            *([f"{step['cost']:g}"] if priced else []),
             f"{step['balanced_accuracy']:.3f}",
             f"{step['effective_votes']:.1f}",
         ]
         for number, step in enumerate(result["panel"], 1)
     ]
+    header = ["", "voter", "group", *(["cost"] if priced else []), "accuracy", "votes so far"]
     lines = _wrapped(clean(result["how"]), style, "dim")
-    lines += [
-        line.rstrip()
-        for line in columns(["", "voter", "group", "accuracy", "votes so far"], rows, style, align="><<>>")
-    ]
+    lines += [line.rstrip() for line in columns(header, rows, style, align="><<>>>" if priced else "><<>>")]
     expected = {row["method"]: row["balanced_accuracy"] for row in result["expected"]}
+    costs = f" of cost {result['panel_cost']:g}" if priced else ""
     lines += _wrapped(
-        f"Expected balanced accuracy: this panel {_percent(result['panel_balanced_accuracy'])}, all "
-        f"{summary['votes']['n_voters']} voters {_percent(expected['combined'])}, majority of all "
-        f"{_percent(expected['majority vote'])}.",
+        f"Expected balanced accuracy: this panel{costs} {_percent(result['panel_balanced_accuracy'])} (by simple "
+        f"vote {_percent(result['panel_vote_accuracy'])}), all {summary['votes']['n_voters']} voters "
+        f"{_percent(expected['combined'])}, majority of all {_percent(expected['majority vote'])}.",
         style,
     )
+    lines += ["", *_panels_table(result["panels"], priced, style)]
     if summary["truth"]:
         scores = ", ".join(
             f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
@@ -137,6 +140,33 @@ def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style)
     for sentence in result["warnings"]:
         lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
     return lines
+
+
+def _panels_table(panels: list[dict[str, Any]], priced: bool, style: Style) -> list[str]:
+    """List the panels worth their cost, one a line, with what each adds to the one before."""
+    shown = panels[:_PANELS]
+    rows: list[list[str]] = []
+    before: list[str] = []
+    for panel in shown:
+        voters = panel["voters"]
+        grown = bool(before) and voters[: len(before)] == before
+        names = [_cut(clean(name), 20) for name in (voters[len(before) :] if grown else voters)]
+        rows.append(
+            [
+                *([f"{panel['cost']:g}"] if priced else []),
+                str(panel["size"]),
+                _percent(panel["balanced_accuracy"]),
+                _percent(panel["vote_accuracy"]),
+                f"{panel['effective_votes']:.1f}",
+                _cut(("... + " if grown else "") + ", ".join(names), max(_width() - 45, 30)),
+            ]
+        )
+        before = voters
+    header = [*(["cost"] if priced else []), "size", "weighted", "simple vote", "votes", "voters (...: as above)"]
+    table = columns(header, rows, style, align=">>>>><" if priced else ">>>><")
+    note = "Panels worth their cost: each as accurate as all cheaper ones, and better in accuracy or in votes."
+    more = f" {len(panels) - _PANELS} dearer ones are in --json." if len(panels) > _PANELS else ""
+    return [*(line.rstrip() for line in table), *_wrapped(note + more, style, "dim")]
 
 
 # -- text ---------------------------------------------------------------------------------------------------

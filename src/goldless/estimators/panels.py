@@ -65,6 +65,16 @@ def worthwhile_panels(
     return tuple(replace(panel, voters=tuple(_named(model, list(panel.voters)).tolist())) for panel in panels)
 
 
+def judge_panels(
+    model: Any, panels: Iterable[Iterable], cost: Mapping | ArrayLike | None = None
+) -> tuple[Panel, ...]:
+    """Return given panels with what can be expected of them."""
+    prices = np.ones(model.n_features_in_) if cost is None else costs_of(model, cost)
+    none = np.array([], dtype=np.int64)
+    chooser = _chooser(model, prices, none, none)
+    return tuple(_judged(model, chooser, columns_of(model, voters).tolist()) for voters in panels)
+
+
 def _judged(model: Any, chooser: PanelChooser, voters: list[int]) -> Panel:
     """Return a panel of columns with what can be expected of it."""
     return Panel(

@@ -42,6 +42,7 @@ def summarize(
     *,
     truth: ArrayLike | None = None,
     panel_size: int = 5,
+    panel: Sequence[int] | None = None,
     title: str | None = None,
     source: str | None = None,
     warnings: Iterable[str] = (),
@@ -58,6 +59,8 @@ def summarize(
         Codes of the true labels (0 negative, 1 positive, -1 unknown), for scoring only.
     panel_size : int, default=5
         Number of voters of the suggested panel, at most all.
+    panel : sequence of int, optional
+        Columns of the panel to show instead of the suggested one.
     title, source : str, optional
         Name of the votes, and how they were read.
     warnings : iterable of str
@@ -77,7 +80,7 @@ def summarize(
     table = PatternTable.of(votes.codes)
     latent = model.latent_model_
     names = _names(model, votes)
-    panel = _panel(model, min(panel_size, latent.n_voters))
+    panel = _panel(model, min(panel_size, latent.n_voters)) if panel is None else [int(voter) for voter in panel]
     labels = _labels_of_patterns(model, votes, table, panel)
     posterior = model.predict_proba(_pattern_votes(model, votes, table))[:, 1]
     groups = _groups(latent)

@@ -1,0 +1,94 @@
+"""``goldless select``: name a panel, and the other panels worth their cost."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from goldless.cli.commands import read_and_fit, summary_of, write_json, write_lines
+from goldless.cli.costs import check_costs, named_voters, read_costs
+from goldless.cli.screens import select_screen
+from goldless.estimators.panels import columns_of, judge_panels
+from goldless.maths.panels import Panel
+from goldless.terminal import Style
+from goldless.votes.files import VotesFile
+
+_SIZE = 5
+
+
+def select(arguments: argparse.Namespace) -> None:
+    """Name a panel."""
+    costs = read_costs(arguments.costs) if arguments.costs else None
+    if arguments.budget is not None and costs is None:
+        raise ValueError("--budget needs --costs, a file with the columns voter, cost")
+    forced: dict[str, list[int]] = {}
+
+    def check(table: VotesFile) -> None:
+        """Refuse, before the fit, names and sizes that do not belong to these votes."""
+        names = _names(table)
+        if costs is not None:
+            check_costs(arguments.costs, costs, names)
+        for option in ("include", "exclude"):
+            forced[option] = [names.index(name) for name in named_voters(getattr(arguments, option), names)]
+        if arguments.k is not None and arguments.k > len(names):
+            raise ValueError(f"-k {arguments.k} is more than the {len(names)} voters there are")
+
+    table, model, said = read_and_fit(arguments, check)
+    names = _names(table)
+    prices = None if costs is None else np.array([costs[name] for name in names])
+    free = len(names) - len(forced["exclude"])
+    if arguments.budget is not None:
+        chosen = model.select(arguments.k, cost=prices, budget=arguments.budget, **forced)
+    else:
+        size = arguments.k or min(max(_SIZE, len(forced["include"])), max(free, 1))
+        chosen = model.select(size, **forced)
+    panel = columns_of(model, chosen).tolist()
+    steps = judge_panels(model, [panel[: number + 1] for number in range(len(panel))], prices)
+    summary = summary_of(arguments, table, model, said, panel)
+    result: dict[str, Any] = {
+        "panel": [_step(summary, voter, step, prices) for voter, step in zip(panel, steps, strict=True)],
+        "panel_cost": None if prices is None else steps[-1].cost,
+        "panel_balanced_accuracy": summary["panel"]["balanced_accuracy"],
+        "panel_vote_accuracy": round(steps[-1].vote_accuracy, 4),
+        "panels": [_row(one, names, model, prices) for one in model.panels(cost=prices, **forced)],
+        "expected": summary["answer"]["expected"],
+        "effective_votes_of_all": summary["answer"]["effective_votes"],
+        "how": table.how,
+        "warnings": summary["warnings"],
+    }
+    if arguments.json:
+        write_json(result)
+    elif arguments.quiet:
+        write_lines([step["voter"] for step in result["panel"]])
+    else:
+        write_lines(select_screen(result, summary, Style()))
+
+
+def _names(table: VotesFile) -> list[str]:
+    voters = table.votes.voters
+    return [f"voter {i}" for i in range(table.votes.n_voters)] if voters is None else [str(name) for name in voters]
+
+
+def _step(summary: dict[str, Any], voter: int, so_far: Panel, prices: np.ndarray | None) -> dict[str, Any]:
+    """Return a voter of the panel, and what the panel is worth with it."""
+    about = summary["voters"][voter]
+    return {
+        "voter": about["name"],
+        "group": about["group"],
+        "balanced_accuracy": about["balanced_accuracy"],
+        "cost": None if prices is None else float(prices[voter]),
+        "effective_votes": round(so_far.effective_votes, 2),
+    }
+
+
+def _row(panel: Panel, names: list[str], model: Any, prices: np.ndarray | None) -> dict[str, Any]:
+    return {
+        "voters": [names[voter] for voter in columns_of(model, panel.voters)],
+        "size": len(panel.voters),
+        "cost": None if prices is None else panel.cost,
+        "balanced_accuracy": round(panel.balanced_accuracy, 4),
+        "vote_accuracy": round(panel.vote_accuracy, 4),
+        "effective_votes": round(panel.effective_votes, 2),
+    }
