@@ -144,8 +144,10 @@ def test_it_is_frozen_plain_and_reproducible(simulated, fitted, diagnosis):
 def test_duplicate_items_are_weights(simulated, fitted):
     X = simulated[0]
     rows, counts = np.unique(X, axis=0, return_counts=True)
-    weighted = quick(fitted, rows, sample_weight=counts)
-    assert weighted.to_dict() == quick(fitted, X).to_dict()
+    weighted, repeated = quick(fitted, rows, sample_weight=counts).to_dict(), quick(fitted, X).to_dict()
+    for by_row in ("next_to_label", "labels_enough"):  # a row can be asked once, the items it stands for each
+        del weighted[by_row], repeated[by_row]
+    assert weighted == repeated
 
 
 def test_the_verdict_says_that_majority_will_do(rng):

@@ -210,3 +210,13 @@ def test_voters_can_be_trusted_by_name():
     facts = Facts.read(named, None, None, {"c": (0.9, 0.8)}, None)
     np.testing.assert_array_equal(facts.trusted, [2])
     np.testing.assert_allclose(facts.sensitivity, [np.nan, np.nan, 0.9])
+
+
+@pytest.mark.parametrize("estimator", [gl.LatentSML(), gl.DawidSkene()])
+def test_the_diagnosis_says_what_to_label_next(panel, estimator):
+    X, _ = panel
+    diagnosis = gl.diagnose(estimator.fit(X), X, resamples=0)
+    assert len(set(diagnosis.next_to_label.tolist())) == 20
+    if isinstance(estimator, gl.LatentSML):
+        np.testing.assert_array_equal(diagnosis.next_to_label, estimator.next_to_label(X).rows)
+        assert diagnosis.labels_enough == estimator.next_to_label(X).enough

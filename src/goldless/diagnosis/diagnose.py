@@ -22,6 +22,7 @@ from goldless.diagnosis.worth import (
     uniqueness,
     within_class_correlations,
 )
+from goldless.estimators.questions import next_to_label
 
 _NEAR_DUPLICATE = 0.8  # correlation within the classes
 _Z = 1.959963984540054
@@ -110,6 +111,7 @@ def diagnose(
     else:
         without["co_membership"] = "the groups were not searched again: too few or too many voters, or not asked for"
     readings = tuple(plain_reading(reading, panel) for reading in getattr(model, "rootings_", None) or ())
+    questions = next_to_label(model, panel.votes, sample_weight)
     cannot_tell = what_is_open(panel, readings)
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
     return Diagnosis(
@@ -135,6 +137,8 @@ def diagnose(
         near_duplicates=_near_duplicates(panel, clear),
         groups=model_groups,
         readings=readings,
+        next_to_label=questions.rows,
+        labels_enough=questions.enough,
         cannot_tell=tuple(cannot_tell),
         without=without,
         free_estimates=free,

@@ -125,6 +125,11 @@ class Diagnosis:
         The groups of the model.
     readings : tuple of OtherReading
         Other readings of the votes, nearest first.
+    next_to_label : ndarray of shape (n_asked,)
+        Rows of the items whose labels, passed as ``anchors``, would best separate the readings; most useful first.
+    labels_enough : int or None
+        How many such labels are likely to settle which reading is right: 0 if no other reading would change more
+        than 5 % of the labels, None if no number of them is likely to.
     cannot_tell : tuple of str
         Why the votes cannot tell how good the labels are; empty if they can.
     without : dict of str to str
@@ -162,6 +167,8 @@ class Diagnosis:
     near_duplicates: tuple[Duplicate, ...]
     groups: NDArray[np.int64]
     readings: tuple[OtherReading, ...]
+    next_to_label: NDArray[np.int64]
+    labels_enough: int | None
     cannot_tell: tuple[str, ...]
     without: dict[str, str]
     free_estimates: FreeEstimates = field(repr=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from goldless.estimators.base import FitVotes, LatentEstimator, warn_user
+from goldless.estimators.base import FitVotes, LatentEstimator, as_counts, warn_user
 from goldless.estimators.facts import Facts
 from goldless.estimators.panels import choose_panel, columns_of, worthwhile_panels
 from goldless.estimators.questions import Questions, choose_questions
@@ -426,7 +426,7 @@ class LatentSML(LatentEstimator):
         check_is_fitted(self)
         return choose_panel(self, k, cost, budget, include, exclude)
 
-    def next_to_label(self, X: Any, n: int = 20) -> Questions:
+    def next_to_label(self, X: Any, n: int = 20, sample_weight: ArrayLike | None = None) -> Questions:
         """Choose items whose labels would best separate the readings that the votes leave open.
 
         Label them, then fit again with these labels as ``anchors``: a few at a time is better than all at once.
@@ -437,6 +437,8 @@ class LatentSML(LatentEstimator):
             The votes of the fit. Rows that had an anchor are not asked again.
         n : int, default=20
             How many items to choose.
+        sample_weight : array-like of int of shape (n_items,), optional
+            How many items each row stands for, as in the fit.
 
         Examples
         --------
@@ -447,17 +449,16 @@ class LatentSML(LatentEstimator):
         >>> surer = gl.LatentSML().fit(X, anchors={row: y[row] for row in asked})
         """
         check_is_fitted(self)
-        codes = self._read(X, reset=False).codes
-        known = self.anchored_rows_[self.anchored_rows_ < len(codes)]
         voters = self._columns_
-        table = PatternTable.of(np.ascontiguousarray(merge_copies(codes, self.latent_model_.copy_of)[:, voters]))
+        codes = merge_copies(self._read(X, reset=False).codes, self.latent_model_.copy_of)[:, voters]
+        table = PatternTable.of(np.ascontiguousarray(codes), as_counts(sample_weight, len(codes)))
         if self._settled_:
             readings, weights = self._settled_
         else:
             prior = self._rate_prior(table.n_items, self.overdispersion_)
             readings = candidate_readings(table, self.latent_model_.subset(voters), self._reading_groups_, prior)
             weights = habitual_weights(len(readings))
-        return choose_questions(table, readings, weights, n, known)
+        return choose_questions(table, readings, weights, n, self.anchored_rows_[self.anchored_rows_ < len(codes)])
 
     def panels(
         self, *, cost: Mapping | ArrayLike | None = None, include: Iterable = (), exclude: Iterable = ()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from goldless.maths.latent_model import LatentModel, probability
+from goldless.votes.encoding import Votes
 from goldless.votes.patterns import PatternTable
 
 _TEMPER = 0.3  # how far to believe a reading's log-odds; real votes depend more than modelled
@@ -39,6 +41,14 @@ class Questions:
     rows: NDArray[np.int64]
     enough: int | None
     n_readings: int
+
+
+def next_to_label(model: Any, votes: Votes, weights: ArrayLike | None = None, n: int = 20) -> Questions:
+    """Choose items worth a label for any estimator with a latent model: the most doubtful if it knows one reading."""
+    if hasattr(model, "next_to_label"):
+        return model.next_to_label(votes, n, weights)
+    table = PatternTable.of(votes.codes)
+    return choose_questions(table, (model.latent_model_,), np.ones(1), n, np.array([], dtype=np.int64))
 
 
 def choose_questions(
