@@ -1,18 +1,38 @@
-"""Examples in docstrings and the README run and say the truth."""
+"""Examples in docstrings, in the README and on the pages run, and print what they show."""
 
+import contextlib
 import doctest
 import importlib
+import importlib.util
+import io
 import pkgutil
+import re
+import runpy
+import sys
 from pathlib import Path
 
 import pytest
 
 import goldless
 
+ROOT = Path(__file__).parent.parent
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(goldless.__path__, "goldless.") if "__main__" not in module.name
 )
-README = Path(__file__).parent.parent / "README.md"
+README = ROOT / "README.md"
+EXAMPLES = sorted(file for file in (ROOT / "examples").glob("*.py") if file.name != "make_files.py")
+
+
+def load(path):
+    """Import a script by its path."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+pages = load(ROOT / "docs" / "run_pages.py")
 
 
 @pytest.mark.parametrize("name", ["goldless", *MODULES])
@@ -36,3 +56,65 @@ def test_readme_has_both_commands():
 def test_every_module_says_what_it_is():
     for name in ["goldless", *MODULES]:
         assert importlib.import_module(name).__doc__, name
+
+
+@pytest.mark.parametrize("page", pages.pages(), ids=lambda page: page.stem)
+def test_pages_show_what_their_code_prints(page):
+    """After a change on purpose: python docs/run_pages.py --write."""
+    for step in pages.run_page(page):
+        assert step.agrees, (
+            f"{page.name}, line {step.block.first}: run docs/run_pages.py --write; printed\n{step.printed}"
+        )
+
+
+def test_blocks_that_do_not_run_are_few():
+    """Every block of Python or shell is run, except a few that say why not."""
+    found = [block for page in pages.pages() for block in pages.blocks(page.read_text())]
+    code = [block for block in found if block.language in ("python", "bash")]
+    left_out = [block for block in code if block.not_run]
+    assert len(code) > 50
+    assert len(left_out) <= 0.1 * len(code)
+
+
+def test_every_block_has_a_language_that_is_known():
+    for page in pages.pages():
+        for block in pages.blocks(page.read_text()):
+            assert block.language in ("python", "bash", "text", "csv", "json"), f"{page.name}, line {block.first}"
+
+
+@pytest.mark.parametrize("page", [README, *pages.pages()], ids=lambda page: page.stem)
+def test_pages_name_files_that_are_there(page):
+    """Links and pictures work in the repository as they stand, and every page names scripts that exist."""
+    text = page.read_text()
+    named = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) + re.findall(r'src(?:set)?="([^"]+)"', text)
+    for address in named:
+        if "://" not in address:
+            assert (page.parent / address).exists(), address
+    for script in re.findall(r"`((?:examples|benchmarks|docs)/[\w./-]+)`", text):
+        assert (ROOT / script).exists(), script
+
+
+def test_files_of_the_examples_are_those_their_script_makes(tmp_path):
+    load(ROOT / "examples" / "make_files.py").main(tmp_path)
+    made = sorted(tmp_path.iterdir())
+    assert len(made) > 4
+    for file in made:
+        assert (ROOT / "examples" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_examples_run(script):
+    """Each fits on a screen, runs without a warning, and ends by beating the majority, as it says."""
+    assert len(script.read_text().splitlines()) <= 55
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        runpy.run_path(str(script), run_name="__main__")
+    errors = dict(re.findall(r"^(MajorityVote|LatentSML) +([\d.]+) % wrong", printed.getvalue(), re.MULTILINE))
+    assert float(errors["LatentSML"]) < float(errors["MajorityVote"])
+
+
+def test_there_is_an_example_for_everybody():
+    starts = sorted((ROOT / "docs" / "quickstart").glob("*.md"))
+    assert len(starts) == len(EXAMPLES) == 5
+    for page, script in zip(starts, EXAMPLES, strict=True):
+        assert f"examples/{script.name}" in page.read_text()
