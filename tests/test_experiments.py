@@ -1,6 +1,7 @@
 """Experiments: units kept, runs continued, records that say everything, pages made from records alone."""
 
 import copy
+import dataclasses
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import goldless as gl
 from goldless import datasets
 from goldless.cli import main
 from goldless.experiments import NAMES, artificial, find_experiment, origin, panels, peers, render, runner
+from goldless.experiments.ensemble import LogisticModelTree, make_ensemble, voter_names
 from goldless.experiments.framework import Difference, Settings, Unit, plain
 from goldless.experiments.measure import measured
 from goldless.experiments.peers import PeerProcess
@@ -154,6 +156,25 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path):
 def test_the_fingerprint_follows_the_sources():
     assert origin.source_hash() == origin.source_hash()
     assert len(origin.source_hash()) == 16
+
+
+def test_what_others_computed_outlives_our_sources(tmp_path, monkeypatch):
+    """After a change of ours, a unit that only runs other packages is kept, ours are done again."""
+    units = [Unit("ours", {"package": "goldless"}), Unit("theirs", {"package": "other"})]
+    done = []
+
+    def run(unit, settings, seed):
+        done.append(unit.key)
+        return {"skipped": "nothing to do", "seed": seed}
+
+    experiment = dataclasses.replace(panels.EXPERIMENT, units=lambda settings: units, run=run, prepare=None)
+    monkeypatch.setattr(runner, "find_experiment", lambda name: experiment)
+    runner.run_experiment(experiment, tmp_path, Settings(), workers=1)
+    monkeypatch.setattr(origin, "source_hash", lambda: "changed")
+    runner.run_experiment(experiment, tmp_path, Settings(), workers=1)
+    assert done == ["ours", "theirs", "ours"]
+    runner.run_experiment(experiment, tmp_path, Settings(), workers=1, fresh=True)
+    assert done[3:] == ["ours", "theirs"]
 
 
 # -- pages --------------------------------------------------------------------------------------------------
@@ -333,6 +354,24 @@ def test_the_published_way_agrees_where_nothing_is_in_doubt():
     labels, imbalance = published_labels(X, np.array([0] * 6 + [1] * 3 + list(range(2, 10))))
     assert gl.balanced_error(y, labels) < 0.01
     assert abs(imbalance) < 0.1
+
+
+def test_a_logistic_model_tree_fits_what_neither_part_can(rng):
+    """Two slopes, one on each side of a split: neither a line nor one split would do."""
+    X = rng.normal(size=(600, 2))
+    y = np.where(X[:, 0] > 0, X[:, 1] < 1, X[:, 1] > 1).astype(int)
+    half = slice(0, 300)
+    tree = LogisticModelTree().fit(X[half], y[half])
+    assert (tree.predict(X[300:]) == y[300:]).mean() > 0.9
+    assert len(tree.leaves_) == 2
+    same = LogisticModelTree().fit(np.arange(8.0)[:, None], [0] * 4 + [1] * 4)
+    np.testing.assert_array_equal(same.predict([[0.0], [7.0]]), [0, 1])
+
+
+def test_the_ensemble_is_the_papers():
+    names = [name for name, _ in make_ensemble(0)]
+    assert names == voter_names()
+    assert len(names) == 16
 
 
 # -- real data ----------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def train_voters(seed: int, progress: Callable[[float], None] | None = None) -> 
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(odd))
     pool, voted_on = shuffled[:_TRAINING_POOL], np.sort(shuffled[_TRAINING_POOL:])
-    ensemble = make_ensemble(seed)
+    ensemble = make_ensemble(seed, boosted=True)
     training = [rng.choice(pool, _TRAINED_ON, replace=False) for _ in ensemble]
     votes = votes_of(ensemble, features, odd, training, voted_on, progress)
     truth: NDArray[np.int8] = odd[voted_on].astype(np.int8)

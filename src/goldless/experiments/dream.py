@@ -227,7 +227,7 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
             Figure(
                 "covariance-and-score",
                 f"{first}: covariance within the classes, from the truth, and the score matrix, from the votes "
-                "alone, callers in the order of the groups found; the score is cut at 300, as in the paper.",
+                "alone, callers in the order of the groups found; colours end at the 99th percentile.",
                 lambda figure: draw_matrices(figure, pictured["pictures"]),
                 height=3.7,
             ),

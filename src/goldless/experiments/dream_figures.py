@@ -9,7 +9,7 @@ import numpy as np
 from goldless.experiments import paper
 from goldless.experiments.figures import COLOURS, draw_matrix
 
-_SCORE_LIMIT = 300
+_SCORE_LIMIT = 0.99  # quantile
 
 
 def draw_matrices(figure: Any, pictures: dict[str, Any]) -> None:
@@ -20,7 +20,7 @@ def draw_matrices(figure: Any, pictures: dict[str, Any]) -> None:
     limit = float(np.quantile(np.abs(off), 0.99))
     draw_matrix(figure, left, within, "(C+ + C-) / 2, from the truth", low=-limit, high=limit)
     score = np.array(pictures["score"])
-    high = min(_SCORE_LIMIT, float(score.max()))
+    high = float(np.quantile(score[~np.eye(len(score), dtype=bool)], _SCORE_LIMIT))
     draw_matrix(figure, right, score, "score, from the votes", colours="Purples", low=0, high=high)
     for ax in (left, right):
         ax.set_xticks([])

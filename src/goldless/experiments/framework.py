@@ -94,6 +94,8 @@ class Experiment:
         Random draws by default; None where nothing is drawn.
     alone : bool
         Whether units run one after the other, because they measure time.
+    foreign : callable (Unit) -> bool, optional
+        Says whether a unit runs other packages only: it is then good whatever the sources of goldless are.
     prepare : callable (Settings, callable) -> None, optional
         Runs once before any unit; the callable takes a line of text for the user.
     """
@@ -107,6 +109,7 @@ class Experiment:
     draws: int | None = None
     quick_draws: int | None = None
     alone: bool = False
+    foreign: Callable[[Unit], bool] = lambda unit: False
     prepare: Callable[[Settings, Callable[[str], None]], None] | None = field(default=None)
 
     def settings(self, draws: int | None = None, quick: bool = False, **others: Any) -> Settings:

@@ -64,8 +64,10 @@ def units(settings: Settings) -> list[Unit]:
         if reason:
             found.append(Unit(f"{name}, skipped", {**common, "skipped": reason}))
             continue
-        packages = ["goldless", *(peer.package for peer in PEERS if settings.peers)]
-        found += [Unit(f"{name}, {package}", {**common, "package": package}) for package in packages]
+        found.append(Unit(f"{name}, goldless", {**common, "package": "goldless"}))
+        for peer in PEERS if settings.peers else ():
+            pinned = {"package": peer.package, "requirements": list(peer.requirements), "timeout": settings.timeout}
+            found.append(Unit(f"{name}, {peer.package}", {**common, **pinned}))
     if settings.quick:
         small = [unit for unit in found if "skipped" in unit.parameters][:1]
         return small + [unit for unit in found if unit.parameters["family"] in ("human", "mrmc")][:6]
@@ -147,4 +149,13 @@ def _theirs(peer: Peer, X: NDArray[np.int8], y: NDArray[np.int8], timeout: float
     return answers
 
 
-EXPERIMENT = Experiment("panels", "Real panels, and the peers", 1, units, run, summarise, prepare=prepare)
+EXPERIMENT = Experiment(
+    "panels",
+    "Real panels, and the peers",
+    1,
+    units,
+    run,
+    summarise,
+    foreign=lambda unit: unit.parameters.get("package", "goldless") != "goldless",
+    prepare=prepare,
+)

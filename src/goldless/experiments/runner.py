@@ -64,11 +64,13 @@ def run_experiment(
     if len({unit.key for unit in units}) < len(units):
         raise AssertionError(f"{experiment.name}: two units have the same name")
     libraries, sources, commit = origin.versions(), origin.source_hash(), origin.commit()
-    made_with = [experiment.name, experiment.version, libraries, sources, settings.parameters["quick"]]
-    store = UnitStore(folder, hashlib.sha256(to_json(made_with).encode()).hexdigest()[:16])
+    common = [experiment.name, experiment.version, settings.quick]
+    ours = UnitStore(folder, _fingerprint([*common, libraries, sources]))
+    foreign = UnitStore(folder, _fingerprint(common))
+    stores = {unit.key: foreign if experiment.foreign(unit) else ours for unit in units}
     done: dict[str, dict[str, Any]] = {}
     for unit in units:
-        stored = None if fresh else store.load(unit, unit.seed(settings))
+        stored = None if fresh else stores[unit.key].load(unit, unit.seed(settings))
         if stored is not None:
             done[unit.key] = stored
     waiting = [unit for unit in units if unit.key not in done]
@@ -78,7 +80,7 @@ def run_experiment(
     finished = _in_process if workers == 1 else _in_processes
     progress(len(done) / len(units))
     for unit, result, seconds in finished(experiment, waiting, settings, workers):
-        done[unit.key] = store.save(unit, unit.seed(settings), result, seconds)
+        done[unit.key] = stores[unit.key].save(unit, unit.seed(settings), result, seconds)
         progress(len(done) / len(units))
     entries = [done[unit.key] for unit in units]
     record = {
@@ -107,6 +109,10 @@ def record_text(record: dict[str, Any]) -> str:
     head = {name: value for name, value in record.items() if name != "units"}
     units = ",\n".join("  " + to_json(unit).strip() for unit in record["units"])
     return to_json(head, indent=1).rstrip()[:-2] + ',\n "units": [\n' + units + "\n ]\n}\n"
+
+
+def _fingerprint(made_with: list[Any]) -> str:
+    return hashlib.sha256(to_json(made_with).encode()).hexdigest()[:16]
 
 
 def _cores() -> int:
