@@ -196,19 +196,6 @@ def test_pages_are_a_pure_function_of_the_record(quick):
     assert render.page(other) != render.page(record)
 
 
-def test_the_page_shows_tables_figures_and_where_it_comes_from(quick):
-    folder, record = quick
-    names = render.write_run(record, folder)
-    text = (folder / "index.md").read_text()
-    assert "Quick sizes" in text
-    assert "goldless experiment artificial --draws 1 --quick -o artificial" in text
-    for name in names:
-        if name.endswith((".svg", ".csv")):
-            assert name in text
-        assert (folder / name).stat().st_size > 0
-    assert {f"{n[:-4]}.png" for n in names if n.endswith(".svg")} <= set(names)
-
-
 def test_a_table_is_raw_in_csv_and_rounded_in_markdown():
     table = Table("t", "T", ["", "x"], [["a|b", 1.23456], ["c", None]], ["", ".1f"])
     assert table.csv() == ",x\na|b,1.23456\nc,\n"
@@ -243,6 +230,33 @@ def test_records_that_are_none_are_refused(tmp_path, quick, capsys):
             render.find_records([place])
 
 
+def committed():
+    if not RECORDS.is_dir():
+        pytest.skip("the records are in the repository, not in the package")
+    return render.find_records([RECORDS])
+
+
+def test_the_committed_pages_are_those_of_the_committed_records():
+    """Nothing in docs/results is typed by hand; figures are only looked for, since libraries draw differently."""
+    records, folder = committed(), RECORDS.parent
+    assert (folder / "index.md").read_text() == render.index(records)
+    for name, record in records.items():
+        summary = render.summary_of(record)
+        assert (folder / f"{name}.md").read_text() == render.page(record, summary, f"{name}/"), name
+        for table in summary.tables:
+            assert (folder / name / f"{table.name}.csv").read_text() == table.csv()
+        for figure in summary.figures:
+            assert (folder / name / f"{figure.name}.svg").is_file()
+            assert (folder / name / f"{figure.name}.png").is_file()
+
+
+def test_every_difference_from_the_paper_is_explained():
+    for name, record in committed().items():
+        assert not record["parameters"]["quick"]
+        for difference in render.summary_of(record).differences:
+            assert not difference.differs or render.note_of(name, difference.key, render.notes()), difference
+
+
 # -- the command --------------------------------------------------------------------------------------------
 
 
@@ -250,7 +264,16 @@ def test_the_command_runs_and_renders(quick, tmp_path, capsys):
     folder, _ = quick  # everything is done there: nothing is computed again
     arguments = ["experiment", "artificial", "--quick", "--draws", "1", "-o", str(folder)]
     assert main([*arguments, "--json"]) == 0
-    assert "accuracy-by-size.svg" in json.loads(capsys.readouterr().out)["files"]
+    names = json.loads(capsys.readouterr().out)["files"]
+    text = (folder / "index.md").read_text()
+    assert "Quick sizes" in text
+    assert "goldless experiment artificial --draws 1 --quick -o artificial" in text
+    for name in names:
+        if name.endswith((".svg", ".csv")):
+            assert name in text
+        assert (folder / name).stat().st_size > 0
+    assert "accuracy-by-size.svg" in names
+    assert {f"{n[:-4]}.png" for n in names if n.endswith(".svg")} <= set(names)
     assert main(["experiment", "render", str(folder), "-o", str(tmp_path / "pages")]) == 0
     assert (tmp_path / "pages" / "index.md").exists()
     assert (tmp_path / "pages" / "artificial" / "accuracy-by-size.png").exists()

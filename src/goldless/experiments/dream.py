@@ -219,7 +219,7 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
                 f"Seconds for the exact score matrix, callers of {first}",
                 ["callers", "seconds"],
                 [[r["n_voters"], r["seconds"]] for r in runtime],
-                ["", ".4f"],
+                ["d", ".4f"],
                 'The paper: "less than an hour" for hundreds.',
             ),
         ],
@@ -293,7 +293,7 @@ def _path_table(data: dict[str, dict[str, Any]]) -> Table:
         "The authors' code for other numbers of groups: balanced error %",
         ["", "K of smallest residual", "error", f"{between}: least", "median", "most", "paper"],
         [[cell if isinstance(cell, (str, int)) else round(float(cell), 4) for cell in row] for row in rows],
-        ["", "", ".2f", ".2f", ".2f", ".2f", ".1f"],
+        ["", "d", ".2f", ".2f", ".2f", ".2f", ".1f"],
     )
 
 

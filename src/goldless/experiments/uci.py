@@ -15,7 +15,7 @@ import goldless as gl
 from goldless.datasets import UCI_TABLES, load_uci
 from goldless.experiments import paper
 from goldless.experiments.ensemble import FAMILIES, make_ensemble, voter_names, votes_of
-from goldless.experiments.figures import COLOURS, Figure, draw_matrix
+from goldless.experiments.figures import COLOURS, Figure, draw_matrix, legend_below
 from goldless.experiments.framework import Difference, Experiment, Settings, Summary, Unit
 from goldless.experiments.tables import Table
 
@@ -146,14 +146,13 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
     tables = [_difference_table(drawn, left_out), _error_table(drawn, own)]
     figures = []
     if drawn:
-        rows = -(-len(drawn) // 2)
         figures.append(
             Figure(
                 "sml-against-lsml",
                 "Balanced error of SML+EM against that of L-SML, one pair of dots a draw; below the line y = x L-SML "
                 "is worse, above it better (the paper's scatter plots, with its axes).",
                 lambda figure: _draw_scatter(figure, drawn),
-                height=3.9 * rows,
+                height=3.6 if _shape(drawn)[0] == 1 else 8.0,
             )
         )
         figures.append(
@@ -242,29 +241,31 @@ def _differences(drawn: dict[str, list[dict[str, Any]]]) -> list[Difference]:
     ]
 
 
+def _shape(drawn: dict[str, Any]) -> tuple[int, int]:
+    """Rows and columns of panels: four as a square, fewer in a row."""
+    return (2, 2) if len(drawn) == 4 else (1, len(drawn))
+
+
 def _draw_scatter(figure: Any, drawn: dict[str, list[dict[str, Any]]]) -> None:
-    rows = -(-len(drawn) // 2)
-    axes = np.atleast_1d(figure.subplots(rows, 2, squeeze=False)).ravel()
+    axes = figure.subplots(*_shape(drawn), squeeze=False).ravel()
     for ax, (name, results) in zip(axes, drawn.items(), strict=False):
         errors = {kind: [100 * r["error"][kind] for r in results] for kind in ("sml_em", "paper", "search")}
         everything = [value for values in errors.values() for value in values]
         low, high = min(everything), max(everything)
+        better = (2, 4) if name == "magic" else ()  # as in the paper
+        high = max([high, *(low + points for points in better)])
         margin = 0.08 * (high - low) + 0.05
-        ends = (low - margin, high + margin)
+        ends = np.array([low - margin, high + margin])
         ax.plot(ends, ends, color=COLOURS["pink"], linewidth=1.2, label="y = x")
-        if name == "magic":  # as in the paper
-            for points, colour in ((2, "olive"), (4, "teal")):
-                shifted = (ends[0] + points, ends[1] + points)
-                ax.plot(
-                    ends, shifted, color=COLOURS[colour], linewidth=1, linestyle="--", label=f"{points} points better"
-                )
-        ax.scatter(errors["paper"], errors["sml_em"], s=26, color=COLOURS["orange"], label="L-SML, paper", zorder=3)
-        ax.scatter(errors["search"], errors["sml_em"], s=26, color=COLOURS["violet"], label="L-SML, search", zorder=3)
+        for points, colour in zip(better, ("olive", "teal"), strict=False):
+            style = {"color": COLOURS[colour], "linewidth": 1, "linestyle": "--"}
+            ax.plot(ends, ends + points, label=f"{points} points better", **style)
+        dots = {"s": 24, "zorder": 3, "alpha": 0.85}
+        ax.scatter(errors["paper"], errors["sml_em"], color=COLOURS["orange"], label="L-SML, paper", **dots)
+        ax.scatter(errors["search"], errors["sml_em"], color=COLOURS["violet"], label="L-SML, search", **dots)
         ax.set(xlim=ends, ylim=ends, aspect="equal", title=_NAMES[name])
         ax.set(xlabel="balanced error of L-SML %", ylabel="balanced error of SML+EM %")
-        ax.legend(loc="lower right", fontsize=8, frameon=True, framealpha=0.9, edgecolor="none")
-    for ax in axes[len(drawn) :]:
-        ax.set_axis_off()
+    legend_below(figure, axes[0], 5)
 
 
 def _draw_errors(figure: Any, drawn: dict[str, list[dict[str, Any]]]) -> None:
