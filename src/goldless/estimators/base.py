@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
-from goldless.estimators.tree_fit import balance_prior_items
+from goldless.estimators.tree_fit import balance_prior_items, release_balance
 from goldless.maths.checks import relabel
 from goldless.maths.em import EMResult, Prior, RatePrior, run_em
 from goldless.maths.latent_model import LatentModel, embed, probability
@@ -273,6 +273,21 @@ class LatentEstimator(VoteEstimator):
         result = run_em(start, passes.expect, prior=prior, max_iter=self.max_iter, tol=self.tol)
         self._store_em(result)
         return result.model
+
+    def _release_balance(
+        self, model: LatentModel, table: PatternTable, prior: RatePrior, overdispersion: float
+    ) -> tuple[LatentModel, RatePrior]:
+        """Drop the prior on the class balance where the votes speak against it."""
+        if not isinstance(self.balance_prior, str):
+            return model, prior
+        released = release_balance(
+            table, model, self.log_likelihood_, prior, overdispersion, self.max_iter, self.tol
+        )
+        if released is None:
+            return model, prior
+        result, prior = released
+        self._store_em(result)
+        return result.model, prior
 
     def _store_em(self, result: EMResult) -> None:
         """Keep how EM ended, and warn if it was stopped."""

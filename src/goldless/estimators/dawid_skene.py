@@ -23,7 +23,7 @@ class DawidSkene(LatentEstimator):
         Pseudo-votes added to the agreements and disagreements of every rate: they stop degenerate solutions.
     balance_prior : "auto" or float, default="auto"
         How many pseudo-items hold the class balance near one half. "auto" is 100 times the over-dispersion of the
-        covariance, and at most the number of items.
+        covariance, and at most the number of items; it gives way where the votes clearly say otherwise.
     decision : {"ml", "map"}, default="ml"
         "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class (best accuracy).
     max_iter : int, default=500
@@ -88,7 +88,9 @@ class DawidSkene(LatentEstimator):
         """
         votes = self._read_for_fit(X, sample_weight)
         table, alone = votes.table, np.arange(votes.table.n_voters)
-        prior = self._rate_prior(table.n_items, independence_overdispersion(table.pair_counts.covariance()))
+        overdispersion = independence_overdispersion(table.pair_counts.covariance())
+        prior = self._rate_prior(table.n_items, overdispersion)
         start = prior.maximise(unit_vote_counts(table, alone), alone)
-        self.latent_model_ = votes.embed(self._improve(start, table, prior))
+        model = self._improve(start, table, prior)
+        self.latent_model_ = votes.embed(self._release_balance(model, table, prior, overdispersion)[0])
         return self

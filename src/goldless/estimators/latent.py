@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,8 @@ class LatentSML(LatentEstimator):
         Pseudo-votes added to every rate in EM: they stop degenerate solutions.
     balance_prior : "auto" or float, default="auto"
         How many pseudo-items hold the class balance near one half. "auto" is 100 times the over-dispersion, and at
-        most the number of items (:func:`goldless.estimators.tree_fit.balance_prior_items`).
+        most the number of items (:func:`goldless.estimators.tree_fit.balance_prior_items`); it gives way where the
+        votes clearly say otherwise (:func:`goldless.estimators.tree_fit.release_balance`).
     abstain : {"ignore", "informative"}, default="ignore"
         What a missing vote means: nothing, or something. "informative" gives every voter a second, silent vote on
         whether it votes at all. It helps where voters stay silent on purpose, as rules that fire on one class do; it
@@ -247,6 +249,8 @@ class LatentSML(LatentEstimator):
         )
         prior = self._rate_prior(table.n_items, self.overdispersion_)
         model = self._fit_model(votes, estimate, groups, prior)
+        if self.em:
+            model, prior = self._release_balance(model, table, prior, self.overdispersion_)
         groupings = () if structure is None else tuple(reading.groups for reading in structure.readings)
         settled = None
         if facts.any:
@@ -264,7 +268,7 @@ class LatentSML(LatentEstimator):
             model = self._improve(model, table, prior)
         self.latent_model_ = votes.embed(model.subset(np.arange(votes.table.n_voters)))
         self._evidence_model_, self._columns_ = model, votes.voters
-        self._reading_groups_ = groupings
+        self._reading_groups_, self._balance_items_ = groupings, prior.balance
         self._settled_ = () if settled is None else (settled.candidates, settled.weights)
         self.anchored_rows_ = facts.anchored
         wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
@@ -455,7 +459,7 @@ class LatentSML(LatentEstimator):
         if self._settled_:
             readings, weights = self._settled_
         else:
-            prior = self._rate_prior(table.n_items, self.overdispersion_)
+            prior = replace(self._rate_prior(table.n_items, self.overdispersion_), balance=self._balance_items_)
             readings = candidate_readings(table, self.latent_model_.subset(voters), self._reading_groups_, prior)
             weights = habitual_weights(len(readings))
         return choose_questions(table, readings, weights, n, self.anchored_rows_[self.anchored_rows_ < len(codes)])

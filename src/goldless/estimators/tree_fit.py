@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,7 @@ from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 
 _BALANCE_PRIOR_ITEMS = 100.0
+_FREE_BALANCE = 0.5  # pseudo-items of each class that are left when the prior gives way
 _SUBTYPES_PER_CLASS = (2, 3)
 _SUBTYPE_ITERATIONS = 100
 _SUBTYPE_TOL = 1e-5
@@ -21,11 +24,41 @@ def balance_prior_items(n_items: int, overdispersion: float) -> float:
     """Return how many items the prior on the class balance is worth, half of them in each class.
 
     Beta(kappa / 2, kappa / 2) with kappa = min(n, 100 phi): as much as a hundred labelled items (a standard
-    deviation of 0.05) where the model holds, so it fades as n grows. Under over-dispersion phi the likelihood
+    deviation of 0.05) where the model holds, so it fades as n grows; see also :func:`release_balance`. Under over-dispersion phi the likelihood
     counts phi times too much (quasi-likelihood), so the prior is given phi times its weight instead; it is never
     heavier than the data.
     """
     return min(float(n_items), _BALANCE_PRIOR_ITEMS * overdispersion)
+
+
+def release_balance(
+    table: PatternTable,
+    model: LatentModel,
+    log_likelihood: float,
+    prior: RatePrior,
+    overdispersion: float,
+    max_iter: int,
+    tol: float,
+) -> tuple[EMResult, RatePrior] | None:
+    """Fit again with a free class balance; return that fit and its prior if the votes ask for it, otherwise None.
+
+    The prior of :func:`balance_prior_items` helps where the votes say little about the class balance, and costs up to
+    ten points where they say clearly that it is far from one half. It gives way on two conditions. Freeing the balance
+    must gain more than phi log(n) / 2 in log-likelihood, the price of one parameter under over-dispersion. And the
+    free fit must see at least 100 phi items in each class, as many as the prior is worth: with fewer a class is too
+    small to learn rates from, and likelihood gains by shrinking it to a few odd items (rules that all vote for one
+    class do this).
+    """
+    needed = _BALANCE_PRIOR_ITEMS * overdispersion
+    if table.n_items < 2 * needed or prior.balance <= _FREE_BALANCE:
+        return None
+    free = replace(prior, balance=_FREE_BALANCE)
+    fitted = run_em(model, GroupedPatterns(table, model.groups).expect, prior=free, max_iter=max_iter, tol=tol)
+    balance = fitted.model.class_balance
+    gain = fitted.log_likelihood - log_likelihood
+    if gain <= overdispersion * np.log(table.n_items) / 2 or table.n_items * min(balance, 1 - balance) < needed:
+        return None
+    return fitted, free
 
 
 def unit_vote_counts(

@@ -113,7 +113,7 @@ def search_structure(
     the more there are, the more are found by chance (extended BIC with its constant 1).
 
     Nothing is random: the search starts from no groups, from average linkage of the standardised residuals of the
-    model without groups, and from every re-rooting of what it finds: second moments determine a tree without a
+    model without groups, from the voters that model takes for the best, and from every re-rooting of what it finds: second moments determine a tree without a
     root, so "the group hangs on alpha and the rest on Y" and its reverse must both be tried. Up to nine voters
     all partitions are compared. With three voters there is nothing to find, and with four or five much stays open:
     see :func:`indistinguishable`.
@@ -281,7 +281,20 @@ class _Problem:
         starts = [relabel(fcluster(tree, count, "maxclust")) for count in (2, 3, 4, 6, 10) if count < self.m]
         if self.m > _FEW_STARTS_FROM:
             starts = sorted(starts, key=lambda start: self.fit(start, 20, 1e-3)[0])[:1]
-        return starts
+        return [*starts, self._strongest()]
+
+    def _strongest(self) -> NDArray[np.int64]:
+        """Return the voters above the widest gap in the loadings of the model without groups, as one group.
+
+        Where members of a group agree far more than voters who only share Y, as under strong imbalance, the model
+        without groups takes the latent of the group for Y: then the loadings, and not the residuals, betray it.
+        """
+        strength = np.abs(self.flat)
+        order = np.argsort(-strength, kind="stable")
+        gaps = strength[order][1:-2] - strength[order][2:-1]
+        groups = np.arange(self.m)
+        groups[order[: int(np.argmax(gaps)) + 2]] = self.m
+        return relabel(groups)
 
     def best_readings(self, price: NDArray[np.float64], starts: list[NDArray[np.int64]]) -> list[Reading]:
         """Return the local optima and re-rootings met, best first."""
