@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.base
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -324,3 +325,84 @@ def test_nine_voters_are_enumerated(rng):
     found = search_structure(covariance_of(model, 50_000, rng), 50_000)
     np.testing.assert_array_equal(found.groups, model.groups)
     assert len(found.readings) == 32
+
+
+# -- hard cases ---------------------------------------------------------------------------------------------
+
+
+def hard_model(sizes, seed, imbalance=0.0, **ranges):
+    """A random model, and its votes; ranges replace the rates of group latents, members or the last single voters."""
+    rng = np.random.default_rng(seed)
+    model = gl.random_model(sizes, imbalance, group_accuracy=(0.6, 0.85), random_state=rng)
+    shared = np.bincount(model.groups) > 1
+    grouped = shared[model.groups]
+    late = ~grouped & (np.arange(len(grouped)) >= 8)
+    changes = {}
+    for side in ("sensitivity", "specificity"):
+        of_group, of_voter = getattr(model, f"group_{side}"), getattr(model, f"{side}_given_group")
+        if "latents" in ranges:
+            of_group = np.where(shared, rng.uniform(*ranges["latents"], len(of_group)), of_group)
+        for chosen, name in ((grouped, "members"), (late, "late")):
+            if name in ranges:
+                of_voter = np.where(chosen, rng.uniform(*ranges[name], len(of_voter)), of_voter)
+        changes |= {f"group_{side}": of_group, f"{side}_given_group": of_voter}
+    return dataclasses.replace(model, **changes), rng
+
+
+@pytest.mark.parametrize(
+    ("sizes", "imbalance", "ranges"),
+    [
+        ([5] + [1] * 15, -0.95, {}),
+        ([5] + [1] * 15, 0.95, {}),
+        ([2] + [1] * 12, 0.0, {"members": (0.99, 0.99)}),  # a clone with 1 % flips
+        ([6] + [1] * 12, 0.0, {"members": (0.99, 0.99)}),
+        ([1] * 28, 0.0, {"late": (0.48, 0.52)}),  # eight voters and twenty near-random ones
+        ([5] + [1] * 12, 0.0, {"latents": (0.15, 0.4)}),  # a group that runs against the truth
+        ([14, 3, 2] + [1] * 9, 0.0, {}),  # a group much larger than the rest
+    ],
+)
+def test_hard_cases_come_close_to_the_oracle(sizes, imbalance, ranges):
+    """The groups are found, and labels are at most one point worse than those of the true model."""
+    truth, rng = hard_model(sizes, [3, len(sizes)], imbalance, **ranges)
+    codes, y, _ = truth.sample(60_000 if imbalance else 20_000, rng)  # a class of one in forty needs items
+    model = gl.LatentSML().fit(codes)
+    np.testing.assert_array_equal(model.groups_, truth.groups)
+    assert model.score(codes, y) > gl.OracleLatent(truth).fit(codes).score(codes, y) - 0.01
+
+
+def test_one_group_larger_than_the_rest_is_read_the_other_way_round():
+    """No votes can tell a group of 14 and 6 alone from its reverse; the verdict says that simplicity decided."""
+    X, _, truth = gl.simulate_votes(10_000, [14] + [1] * 6, random_state=14, return_model=True)
+    model = gl.LatentSML().fit(X)
+    np.testing.assert_array_equal(model.groups_, rerootings(truth.groups)[0])
+    assert "explains the votes as well" in model.verdict_
+    assert any(np.array_equal(rooting.groups, truth.groups) for rooting in model.rootings_)
+
+
+def test_near_duplicates_change_hardly_anything():
+    """A clone with 1 % flips is grouped with its original, and fewer than 2 % of the labels change."""
+    X, _ = gl.simulate_votes(10_000, [1] * 12, group_accuracy=(0.7, 0.9), random_state=5)
+    flips = np.random.default_rng(6).random((len(X), 3)) < 0.01
+    echoes = np.where(flips, -X[:, [0]], X[:, [0]])
+    model, with_echoes = gl.LatentSML().fit(X), gl.LatentSML().fit(np.hstack([X, echoes]))
+    np.testing.assert_array_equal(with_echoes.groups_[12:], with_echoes.groups_[0])
+    assert with_echoes.n_groups_ == 12
+    assert np.mean(with_echoes.predict(np.hstack([X, echoes])) != model.predict(X)) < 0.02
+
+
+@pytest.mark.parametrize("estimator", [gl.LatentSML(), gl.DawidSkene()])
+def test_the_balance_prior_gives_way_to_clear_votes(estimator):
+    """2,000 items, one in ten positive: the prior towards one half would cost a point or more."""
+    rng = np.random.default_rng(8)
+    truth = gl.random_model([1] * 20, -0.8, group_accuracy=(0.7, 0.95), random_state=rng)
+    codes, _, _ = truth.sample(2000, rng)
+    assert estimator.fit(codes).class_balance_ == pytest.approx(0.1, abs=0.03)
+    held = sklearn.base.clone(estimator).set_params(balance_prior=1000.0).fit(codes)
+    assert held.class_balance_ > 0.2  # a prior that was asked for is kept
+
+
+def test_the_balance_prior_stays_where_a_class_would_be_tiny():
+    """Rules that nearly all vote for one class: freeing the balance would empty a class."""
+    X, _ = gl.simulate_votes(90, [1] * 12, imbalance=0.5, random_state=1)
+    model = gl.LatentSML().fit(X)
+    assert 0.2 < model.class_balance_ < 0.8

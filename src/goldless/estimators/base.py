@@ -280,9 +280,7 @@ class LatentEstimator(VoteEstimator):
         """Drop the prior on the class balance where the votes speak against it."""
         if not isinstance(self.balance_prior, str):
             return model, prior
-        released = release_balance(
-            table, model, self.log_likelihood_, prior, overdispersion, self.max_iter, self.tol
-        )
+        released = release_balance(table, model, self.log_likelihood_, prior, overdispersion, self.max_iter, self.tol)
         if released is None:
             return model, prior
         result, prior = released

@@ -152,8 +152,8 @@ class LatentSML(LatentEstimator):
     >>> model.groups_
     array([ 0,  0,  0,  0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10])
     >>> print(model.verdict_)
-    5 of 15 voters echo others, in 1 group; a reading with 9 voters in groups is the nearest that would change
-    much (37 % of the labels), and fits clearly worse.
+    5 of 15 voters echo others, in 1 group; a reading with 9 voters in groups explains the votes as well and would
+    change 37 % of the labels: the one with fewer was taken because it is simpler, which only labels can confirm.
     """
 
     _merges_copies = True

@@ -72,4 +72,16 @@ def describe_reading(
             f"{used}, but {other} explains the votes almost as well and would change {change}: the votes cannot tell "
             "which hidden source is the truth; a few labelled items, a known class balance or one trusted voter can."
         )
+    if _fit_gap(structure, groups, nearest.groups) < structure.penalty:
+        return (
+            f"{used}; {other} explains the votes as well and would change {change}: the one with fewer was taken "
+            "because it is simpler, which only labels can confirm."
+        )
     return f"{used}; {other} is the nearest that would change much ({change}), and fits clearly worse."
+
+
+def _fit_gap(structure: Structure, groups: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+    """Return how much larger the residual of another reading is, prices aside."""
+    residual = {reading.groups.tobytes(): reading.objective - reading.price for reading in structure.readings}
+    used = residual.get(groups.tobytes(), structure.residual)
+    return residual[other.tobytes()] - used

@@ -24,9 +24,9 @@ def balance_prior_items(n_items: int, overdispersion: float) -> float:
     """Return how many items the prior on the class balance is worth, half of them in each class.
 
     Beta(kappa / 2, kappa / 2) with kappa = min(n, 100 phi): as much as a hundred labelled items (a standard
-    deviation of 0.05) where the model holds, so it fades as n grows; see also :func:`release_balance`. Under over-dispersion phi the likelihood
+    deviation of 0.05) where the model holds, so it fades as n grows. Under over-dispersion phi the likelihood
     counts phi times too much (quasi-likelihood), so the prior is given phi times its weight instead; it is never
-    heavier than the data.
+    heavier than the data. Where the votes speak against it, it gives way: :func:`release_balance`.
     """
     return min(float(n_items), _BALANCE_PRIOR_ITEMS * overdispersion)
 
@@ -42,8 +42,8 @@ def release_balance(
 ) -> tuple[EMResult, RatePrior] | None:
     """Fit again with a free class balance; return that fit and its prior if the votes ask for it, otherwise None.
 
-    The prior of :func:`balance_prior_items` helps where the votes say little about the class balance, and costs up to
-    ten points where they say clearly that it is far from one half. It gives way on two conditions. Freeing the balance
+    The prior of :func:`balance_prior_items` helps where the votes say little about the class balance, and costs up
+    to ten points where they say clearly that it is far from one half. It gives way on two conditions. Freeing it
     must gain more than phi log(n) / 2 in log-likelihood, the price of one parameter under over-dispersion. And the
     free fit must see at least 100 phi items in each class, as many as the prior is worth: with fewer a class is too
     small to learn rates from, and likelihood gains by shrinking it to a few odd items (rules that all vote for one

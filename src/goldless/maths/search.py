@@ -113,10 +113,10 @@ def search_structure(
     the more there are, the more are found by chance (extended BIC with its constant 1).
 
     Nothing is random: the search starts from no groups, from average linkage of the standardised residuals of the
-    model without groups, from the voters that model takes for the best, and from every re-rooting of what it finds: second moments determine a tree without a
-    root, so "the group hangs on alpha and the rest on Y" and its reverse must both be tried. Up to nine voters
-    all partitions are compared. With three voters there is nothing to find, and with four or five much stays open:
-    see :func:`indistinguishable`.
+    model without groups, from the voters that this model takes for the best, and from every re-rooting of what it
+    finds: second moments determine a tree without a root, so "the group hangs on alpha and the rest on Y" and its
+    reverse must both be tried. Up to nine voters all partitions are compared. With three voters there is nothing to
+    find, and with four or five much stays open: see :func:`indistinguishable`.
     """
     problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0)
     log_n = float(np.log(max(n_items, 2)))
