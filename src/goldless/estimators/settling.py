@@ -22,7 +22,7 @@ from goldless.votes.patterns import PatternTable
 _READINGS_WEIGHED = 12
 _SAME_LABELS = 0.01  # readings that differ in a smaller share of the labels are one
 _FIRST_READING = 0.9  # what the reading of the votes alone is worth against all others together
-_FLIPPED = 0.01  # what a reading is worth with the classes exchanged
+_FLIPPED = 1e-4  # what a reading is worth with the classes exchanged: most independent units beat a coin
 _TEMPERS = (0.05, 0.1, 0.2, 0.4, 0.8)  # how far to believe a reading's log-odds; real votes depend more than modelled
 _SHIFTS = (-1.0, 0.0, 1.0)  # how far its class balance may be off, in log-odds
 _BALANCE_ERROR = np.log(2.0)  # standard error of a reading's class balance on real votes, in log-odds
@@ -103,8 +103,9 @@ def settle(
 
     Re-rooting leaves the distribution of the votes as it was, so the reading of the votes alone (fewest voters in
     groups) is only a habit: it gets nine tenths of the weight before the facts, the other readings share the rest,
-    and each reading with its classes exchanged gets a hundredth of its own. Known labels multiply the weight by
-    how well the reading foretells them. Its log-odds are too sure on real votes, by an unknown factor, so this is
+    and each reading with its classes exchanged gets a ten-thousandth of its own: items that separate readings are
+    often those on which the usual reading errs, and a few of them must not turn everything round. Known labels
+    multiply the weight by how well the reading foretells them. Its log-odds are too sure on real votes, by an unknown factor, so this is
     averaged over factors and shifts. A known class balance counts against readings that estimate another one; their
     estimates are taken to be good to a factor of two in the odds. Trusted voters are alone with Y, and beat a coin.
     """
