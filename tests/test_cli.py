@@ -73,7 +73,7 @@ def test_inspect_stays_readable_for_two_hundred_voters(tmp_path, capsys):
 def test_inspect_as_json_is_the_summary(votes, capsys):
     assert main(["inspect", str(votes), "--ignore", "truth", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
-    assert summary["schema_version"] == 1
+    assert summary["schema_version"] == 2
     assert summary["votes"]["n_voters"] == 20
     assert summary["truth"] is None
 

@@ -315,6 +315,21 @@ def test_within_class_correlations_are_those_of_the_model():
         np.testing.assert_allclose(one, other / np.outer(scale, scale), atol=1e-9)
 
 
+def test_an_echo_counts_less_the_closer_it_is():
+    codes = np.array([[bits >> i & 1 for i in range(6)] for bits in range(64)], dtype=np.int8)
+
+    def worth(rate):
+        rates = [rate] * 5 + [0.7]
+        model = LatentModel([0] * 5 + [1], 0.5, [0.8, 1], [0.8, 1], rates, rates)
+        share = np.exp(model.log_likelihood(codes))
+        return effective_votes(within_class_correlations(codes, 1e12 * share, model.posterior(codes)).clear().pooled)
+
+    values = [worth(rate) for rate in (0.6, 0.7, 0.8, 0.9, 0.99)]
+    assert values == sorted(values, reverse=True)
+    assert values[0] < 6
+    assert values[-1] < 2.2
+
+
 def test_effective_votes_of_equal_correlation():
     equal = np.full((9, 9), 0.5) + 0.5 * np.eye(9)
     assert effective_votes(equal) == pytest.approx(1.8)

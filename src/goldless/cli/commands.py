@@ -46,11 +46,11 @@ def report(arguments: argparse.Namespace) -> None:
         check_report_extra()
         check_output(arguments.output, arguments.force)
     table, model, said = read_and_fit(arguments)
+    summary = summary_of(arguments, table, model, said)
+    if arguments.json:
+        write_json(summary)
+        return
     with Progress("Drawing", arguments.quiet):
-        summary = summary_of(arguments, table, model, said)
-        if arguments.json:
-            write_json(summary)
-            return
         page = render_html(summary).encode()
     write_output(arguments.output, page)
     if not arguments.quiet and arguments.output != "-":
@@ -231,9 +231,16 @@ def _same_file(arguments: argparse.Namespace) -> str:
 
 
 def summary_of(
-    arguments: argparse.Namespace, table: VotesFile, model: Any, said: list[str], panel: Sequence[int] | None = None
+    arguments: argparse.Namespace,
+    table: VotesFile,
+    model: Any,
+    said: list[str],
+    panel: Sequence[int] | None = None,
+    resamples: int | None = None,
 ) -> dict[str, Any]:
     """Return the summary of a model of the votes in a file."""
+    with Progress("Resampling the items", arguments.quiet) as progress:
+        diagnosis = gl.diagnose(model, table.votes, resamples=resamples, progress=progress.update)
     return summarize(
         model,
         table.votes,
@@ -243,6 +250,7 @@ def summary_of(
         title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
         source=table.how,
         warnings=[*table.notes, *said],
+        diagnosis=diagnosis,
     )
 
 

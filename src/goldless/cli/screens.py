@@ -24,7 +24,11 @@ def inspect_screen(
         lines += _wrapped(clean(summary["source"] or ""), style, "dim")
     lines.append(style(clean(answer["headline"]), "bold", "green"))
     for sentence in answer["advice"]:
+        if sentence == answer["verdict"]:
+            continue  # which reading was used: on the page, and here as a warning where it is in doubt
         lines += _wrapped(f"• {clean(sentence)}" if style.unicode else f"* {clean(sentence)}", style)
+    if not quiet:
+        lines += _wrapped(_tests(summary), style, "dim")
     lines.append("")
     many = votes["n_voters"] > _EVERYONE_UP_TO and not everyone
     lines += _groups_table(summary, style) if many else _voters_table(summary, style)
@@ -46,17 +50,32 @@ def inspect_screen(
     return lines
 
 
+def _tests(summary: dict[str, Any]) -> str:
+    """Return the p-values in a sentence."""
+    found = summary["diagnosis"]
+    independent, fit = (_pvalue(found[name]) for name in ("independence_pvalue", "fit_pvalue"))
+    share = f"share of {clean(summary['votes']['classes'][1])} {_ends(found['class_balance_interval'])}"
+    return f"Independence: {independent}; fit of the groups: {fit}; {share}."
+
+
+def _pvalue(value: float | None) -> str:
+    if value is None:
+        return "cannot be tested"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
 def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
     """List every voter, in two columns when there are many."""
     voters = [summary["voters"][i] for i in summary["order"]]
     halves = 2 if len(voters) > _ONE_BY_ONE and _width() >= 78 else 1
-    width = 16 if halves == 2 else 32
-    header = ["voter", "gr", "acc", "uniq", ""]
+    width = 14 if halves == 2 else 32
+    header = ["voter", "gr", "acc", "95 %", "uniq", ""]
     rows = [
         [
             _cut(clean(voter["name"]), width),
             voter["group"] or "-",
             f"{voter['balanced_accuracy']:.2f}",
+            _ends(voter["balanced_accuracy_interval"]),
             f"{voter['uniqueness']:.2f}",
             "*" if voter["panel"] else "",
         ]
@@ -64,13 +83,17 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
     ]
     if halves == 2:
         middle = -(-len(rows) // 2)
-        right = rows[middle:] + [[""] * 5] * (2 * middle - len(rows))
+        right = rows[middle:] + [[""] * 6] * (2 * middle - len(rows))
         rows = [[*one, "|", *other] for one, other in zip(rows[:middle], right, strict=True)]
-        table = columns([*header, "|", *header], rows, style, align="<<>><<<<>><")
+        table = columns([*header, "|", *header], rows, style, align="<<>>><<<<>>><")
     else:
-        table = columns(header, rows, style, align="<<>><")
-    note = "gr: group that echoes a common source; acc: balanced accuracy; uniq: part that is its own; *: panel"
+        table = columns(header, rows, style, align="<<>>><")
+    note = "gr: group of one source; acc: balanced accuracy; uniq: its own part; *: panel"
     return [*(line.rstrip() for line in table), *_wrapped(note, style, "dim")]
+
+
+def _ends(interval: list[float] | None) -> str:
+    return "-" if interval is None else "-".join(f"{end:.2f}".lstrip("0") for end in interval)
 
 
 def _groups_table(summary: dict[str, Any], style: Style) -> list[str]:
@@ -79,22 +102,27 @@ def _groups_table(summary: dict[str, Any], style: Style) -> list[str]:
     rows = []
     for group in summary["groups"]:
         members = sorted((voters[i] for i in group["voters"]), key=lambda voter: -voter["balanced_accuracy"])
-        rows.append([group["name"], *_row_of(members)])
+        stable = "" if group["stability"] is None else f"{group['stability']:.2f}"
+        rows.append([group["name"], stable, *_row_of(members)])
     alone = [voters[i] for i in summary["order"] if voters[i]["group"] is None]
     if alone:
-        rows.append(["-", *_row_of(alone)])
+        rows.append(["-", "", *_row_of(alone)])
     shown, hidden = rows[:30], len(rows) - 30
-    table = columns(["gr", "size", "accuracy", "members, best first"], shown, style, align="<><<")
+    table = columns(["gr", "stable", "size", "accuracy", "members, best first"], shown, style, align="<>><<")
     lines = [line.rstrip() for line in table]
     if hidden > 0:
         lines.append(style(f"and {hidden} smaller groups", "dim"))
+    n_resamples = summary["diagnosis"]["n_resamples"]
+    if n_resamples:
+        note = f"stable: how often two of a group are found together when items are resampled ({n_resamples} times)"
+        lines += _wrapped(note, style, "dim")
     panel = ", ".join(_cut(clean(name), 20) for name in summary["panel"]["names"])
     return [*lines, *_wrapped(f"Panel: {panel}", style)]
 
 
 def _row_of(members: list[dict[str, Any]]) -> list[str]:
     best, worst = members[0]["balanced_accuracy"], members[-1]["balanced_accuracy"]
-    room, used = max(_width() - 30, 20), 0
+    room, used = max(_width() - 38, 20), 0
     names: list[str] = []
     for member in members:
         name = _cut(clean(member["name"]), 20)

@@ -46,7 +46,7 @@ def select(arguments: argparse.Namespace) -> None:
         chosen = model.select(size, **forced)
     panel = columns_of(model, chosen).tolist()
     steps = judge_panels(model, [panel[: number + 1] for number in range(len(panel))], prices)
-    summary = summary_of(arguments, table, model, said, panel)
+    summary = summary_of(arguments, table, model, said, panel, resamples=0)
     result: dict[str, Any] = {
         "panel": [_step(summary, voter, step, prices) for voter, step in zip(panel, steps, strict=True)],
         "panel_cost": None if prices is None else steps[-1].cost,

@@ -48,8 +48,8 @@ def diagnose(
     sample_weight : array-like of int of shape (n_items,), optional
         How many items each row stands for, as in the fit.
     resamples : int, optional
-        How often the groups are searched again for ``co_membership``: by default 40 times up to 70 voters, fewer
-        for more (8 for 124 voters, none above 200). 0 leaves it out.
+        How often the groups are searched again for ``co_membership``: by default 25 times up to 84 voters,
+        fewer for more (8 for 124 voters, none above 200), and not at all if the groups were given. 0 leaves it out.
     random_state : int or Generator, default=0
         Source of the resamples; the same seed gives the same diagnosis.
     progress : callable, optional
@@ -90,7 +90,7 @@ def diagnose(
     uncertainty = Uncertainty(panel)
     without: dict[str, str] = {}
     if resamples is None:
-        resamples = default_resamples(len(panel.voters))
+        resamples = default_resamples(panel)
     independence = fit_pvalue(panel.core, panel.independent_model, seeds[0])
     flat = panel.free_model.n_groups == len(panel.voters)
     fit = independence if flat else fit_pvalue(panel.core, panel.free_model, seeds[1])
@@ -109,7 +109,9 @@ def diagnose(
     if resamples > 0:
         together = _spread_pairs(panel, co_membership(panel, resamples, seeds[3], progress), 0.0)
     else:
-        without["co_membership"] = "the groups were not searched again: too few or too many voters, or not asked for"
+        without["co_membership"] = (
+            "the groups were not searched again: they were given, or there are fewer than 4 or more than 200 voters"
+        )
     readings = tuple(plain_reading(reading, panel) for reading in getattr(model, "rootings_", None) or ())
     questions = next_to_label(model, panel.votes, sample_weight)
     cannot_tell = what_is_open(panel, readings)
@@ -131,6 +133,7 @@ def diagnose(
         uniqueness=_unique(panel, clear),
         correlation=_spread_pairs(panel, correlations.pooled, 0.0),
         correlation_error=_spread_pairs(panel, correlation_error, np.nan),
+        echo=_spread_pairs(panel, clear.pooled, 0.0),
         co_membership=together,
         n_resamples=resamples,
         copies=copies,
@@ -191,8 +194,8 @@ def _expectations(panel: PanelVotes, uncertainty: Uncertainty) -> tuple[dict[str
         value = expected_balanced_accuracy(way, posterior, counts)
         middle = value if panel.centred_on_report else centres[row]
         low, high = interval(middle, np.sqrt(covariance[row, row]), value)
-        voter = panel.names[best] if name == "best single voter" else None
-        expected[name] = Expectation(name, value, (float(low), float(high)), voter)
+        single = (panel.names[best], best) if name == "best single voter" else ()
+        expected[name] = Expectation(name, value, (float(low), float(high)), *single)
         if row:
             gain = expected["combined"].balanced_accuracy - value
             variance = covariance[0, 0] + covariance[row, row] - 2 * covariance[0, row]

@@ -14,14 +14,19 @@ from goldless.maths.search import search_structure
 from goldless.votes.counts import PairCounts
 
 _WORTH_RESAMPLES = 60
-_MOST_RESAMPLES, _FEWEST_RESAMPLES = 40, 8
+_MOST_RESAMPLES, _FEWEST_RESAMPLES = 25, 8
 _SEARCH_BUDGET = 1.5e7  # resamples times the cube of the number of voters
 _LARGEST_SEARCHED = 200  # voters
 
 
-def default_resamples(n_voters: int) -> int:
-    """Return how often to search again: 40 times up to 70 voters, fewer for more, never above 200."""
-    if n_voters < 4 or n_voters > _LARGEST_SEARCHED:
+def default_resamples(panel: PanelVotes) -> int:
+    """Return how often to search again: 25 times up to 84 voters, fewer for more.
+
+    Never where the model's groups do not come from a search, and for more than 200 voters.
+    """
+    n_voters = len(panel.voters)
+    searched = isinstance(getattr(panel.model, "structure", None), str) and panel.model.structure == "search"
+    if not searched or n_voters < 4 or n_voters > _LARGEST_SEARCHED:
         return 0
     return int(np.clip(_SEARCH_BUDGET / n_voters**3, _FEWEST_RESAMPLES, _MOST_RESAMPLES))
 

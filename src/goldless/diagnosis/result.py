@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from goldless.diagnosis.worth import effective_votes
 
 
 class Expectation(NamedTuple):
@@ -21,14 +23,15 @@ class Expectation(NamedTuple):
         Expected balanced accuracy over the items at hand.
     interval : tuple of float
         95 % interval of it.
-    voter : str or None
-        Name of the best single voter.
+    voter, column : str, int or None
+        Name and column of the best single voter.
     """
 
     method: str
     balanced_accuracy: float
     interval: tuple[float, float]
     voter: str | None = None
+    column: int | None = None
 
 
 class OtherReading(NamedTuple):
@@ -113,6 +116,8 @@ class Diagnosis:
         Share of each voter that is its own.
     correlation, correlation_error : ndarray of shape (n_voters, n_voters)
         Correlation of the votes within the classes, and its standard error.
+    echo : ndarray of shape (n_voters, n_voters)
+        The same with correlations that are negative, or may well be chance, set to zero.
     co_membership : ndarray of shape (n_voters, n_voters) or None
         Share of resamples in which two voters are found in one group.
     n_resamples : int
@@ -161,6 +166,7 @@ class Diagnosis:
     uniqueness: NDArray[np.float64]
     correlation: NDArray[np.float64]
     correlation_error: NDArray[np.float64]
+    echo: NDArray[np.float64]
     co_membership: NDArray[np.float64] | None
     n_resamples: int
     copies: tuple[tuple[int, int], ...]
@@ -185,7 +191,8 @@ class Diagnosis:
         low, high = self.effective_votes_interval
         lines = [
             f"Diagnosis of {len(self.voters)} voters on {self.n_items:,} items",
-            f"  independence: {_p(self.independence_pvalue)}; fit of the groups: {_p(self.fit_pvalue)}",
+            f"  independence: {said_pvalue(self.independence_pvalue)}",
+            f"  fit of the groups: {said_pvalue(self.fit_pvalue)}",
             f"  effective votes: {self.effective_votes:.1f} ({low:.1f} to {high:.1f})",
         ]
         lines += [
@@ -201,6 +208,12 @@ class Diagnosis:
             if row.method == method:
                 return row
         raise KeyError(f"there is no {method!r} among {[row.method for row in self.expected]}")
+
+    def effective_votes_of(self, voters: ArrayLike) -> float:
+        """Return how many voters with independent errors some of the voters (columns) are worth."""
+        chosen = np.asarray(voters, dtype=np.int64)
+        chosen = chosen[self.uniqueness[chosen] > 0]
+        return effective_votes(self.echo[np.ix_(chosen, chosen)]) if len(chosen) else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, strings, lists and dictionaries; what is not a number is None."""
@@ -243,7 +256,8 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _p(value: float | None) -> str:
+def said_pvalue(value: float | None) -> str:
+    """Return a p-value in words."""
     if value is None:
         return "cannot be tested"
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -25,9 +25,11 @@ _TITLES = {
     "covariance": ("Covariance of the votes", "Orange: two voters say the same more often than by chance."),
     "fitted": ("Covariance in the fitted model", "What the groups and accuracies found would give. Same colours."),
     "left_over": ("Left over", "Covariance minus model: what the model does not explain. Same colours."),
+    "co_membership": ("Found together", "How often two voters are found in one group when the items are resampled."),
 }
 
 
+_ONE_SIDED = ("score", "co_membership")
 _SAME_COLOURS = {
     "fitted": "covariance",
     "left_over": "covariance",
@@ -97,7 +99,7 @@ def render_html(summary: dict[str, Any]) -> str:
 
 def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the pictures of pairs in the order of the groups, each with its scale."""
-    matrices = dict(summary["matrices"] or {})
+    matrices = {key: values for key, values in (summary["matrices"] or {}).items() if values is not None}
     truth = summary["truth"]
     for key in ("conditional_positive", "conditional_negative"):
         if truth and matrices and truth[key] is not None:
@@ -110,8 +112,8 @@ def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
     scales = {family: _scale(members) for family, members in families.items()}
     shown = []
     for key in (name for name in _TITLES if name in ordered):
-        if key == "score" and not ordered[key].any():
-            continue  # of fewer than four voters there is no score
+        if key in _ONE_SIDED and not ordered[key].any():
+            continue  # of fewer than four voters there is no score; voters may never be found together
         scale, clipped = scales[_SAME_COLOURS.get(key, key)]
         matrix = ordered[key]
         shown.append(
@@ -119,8 +121,8 @@ def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
                 "key": key,
                 "title": _TITLES[key][0],
                 "text": _TITLES[key][1],
-                "image": _image(matrix, scale, key == "score"),
-                "signed": key != "score",
+                "image": _image(matrix, scale, key in _ONE_SIDED),
+                "signed": key not in _ONE_SIDED,
                 "scale": f"{scale:.3g}",
                 "clipped": clipped,
                 "values": matrix.tolist(),

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.diagnosis import Diagnosis, diagnose
+from goldless.diagnosis.worth import expected_balanced_accuracy, unexplained_share
 from goldless.estimators.base import LatentEstimator
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.panels import columns_of
@@ -20,17 +22,10 @@ from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
 from goldless.report.truth import summarize_truth
 from goldless.report.words import headline, unknowable, what_to_do, what_to_watch
-from goldless.report.worth import (
-    correlation_within_classes,
-    effective_votes,
-    expected_balanced_accuracy,
-    unexplained_share,
-    uniqueness,
-)
 from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.patterns import PatternTable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _MATRICES_UP_TO = 300
 _PATTERNS = 12
 _ITEMS = 15
@@ -46,6 +41,7 @@ def summarize(
     title: str | None = None,
     source: str | None = None,
     warnings: Iterable[str] = (),
+    diagnosis: Diagnosis | None = None,
 ) -> dict[str, Any]:
     """Return everything the report shows, as numbers, strings, lists and dictionaries.
 
@@ -65,6 +61,8 @@ def summarize(
         Name of the votes, and how they were read.
     warnings : iterable of str
         What was said while reading and fitting.
+    diagnosis : Diagnosis, optional
+        Of the model and these votes, if there is one already.
 
     Returns
     -------
@@ -80,23 +78,28 @@ def summarize(
     table = PatternTable.of(votes.codes)
     latent = model.latent_model_
     names = _names(model, votes)
+    diagnosis = diagnose(model, votes) if diagnosis is None else diagnosis
     panel = _panel(model, min(panel_size, latent.n_voters)) if panel is None else [int(voter) for voter in panel]
     labels = _labels_of_patterns(model, votes, table, panel)
     posterior = model.predict_proba(_pattern_votes(model, votes, table))[:, 1]
     groups = _groups(latent)
     estimate = table.pair_counts.covariance()
     covariance, fitted = estimate.covariance, latent.population_covariance()
-    correlation = correlation_within_classes(latent, covariance, estimate.standard_error)
-    voters = _voters(latent, table, names, groups, panel, uniqueness(correlation))
-    worth = [effective_votes(correlation[np.ix_(panel[:k], panel[:k])]) for k in range(1, len(panel) + 1)]
-    covered = (votes.codes >= 0).mean(axis=0)
-    alone = 0.5 + (latent.balanced_accuracy - 0.5) * covered  # a coin where the voter does not vote
-    best = int(np.argmax(alone))
+    voters = _voters(diagnosis, latent, table, panel, groups)
+    of_panel = expected_balanced_accuracy(labels["panel"], posterior, table.counts)
     expected = [
-        _expectation(name, expected_balanced_accuracy(codes, posterior, table.counts))
-        for name, codes in labels.items()
+        {
+            "method": row.method,
+            "balanced_accuracy": _round(row.balanced_accuracy),
+            "interval": [_round(end) for end in row.interval],
+            "detail": row.voter,
+        }
+        for row in diagnosis.expected
     ]
-    expected.insert(1, _expectation("best single voter", float(alone[best]), names[best]))
+    expected.append(
+        {"method": "panel", "balanced_accuracy": _round(of_panel), "interval": None, "detail": f"of {len(panel)}"}
+    )
+    best = diagnosis.expectation("best single voter").column or 0
     score = getattr(model, "score_matrix_", None)
     score = np.asarray(score_matrix(covariance)) if score is None else score
     summary: dict[str, Any] = {
@@ -119,21 +122,23 @@ def summarize(
             "n_groups": len(groups),
             "n_sources": latent.n_groups,
             "n_echoing": sum(len(group["voters"]) for group in groups),
-            "effective_votes": _round(effective_votes(correlation), 2),
+            "effective_votes": _round(diagnosis.effective_votes, 2),
+            "effective_votes_interval": [_round(end, 2) for end in diagnosis.effective_votes_interval],
             "expected": expected,
             "unexplained": _round(unexplained_share(covariance, fitted, estimate.standard_error)),
             "differs_from_majority": int(table.counts[labels["combined"] != labels["majority vote"]].sum()),
         },
         "groups": groups,
         "voters": voters,
-        "order": _order(latent, groups),
+        "order": _order(diagnosis.balanced_accuracy, groups),
         "panel": {
             "voters": panel,
             "names": [names[voter] for voter in panel],
-            "effective_votes": [_round(value, 2) for value in worth],
+            "effective_votes": [_round(diagnosis.effective_votes_of(panel[:k]), 2) for k in range(1, len(panel) + 1)],
             "balanced_accuracy": next(row["balanced_accuracy"] for row in expected if row["method"] == "panel"),
         },
-        "matrices": _matrices(score, covariance, fitted),
+        "matrices": _matrices(score, covariance, fitted, diagnosis),
+        "diagnosis": _diagnosis(diagnosis, groups),
         "patterns": _patterns(table, posterior, labels),
         "items": _items(votes, table, posterior, labels),
         "structure": _structure(model, latent),
@@ -161,10 +166,6 @@ def _panel(model: Any, size: int) -> list[int]:
     if hasattr(model, "select"):
         return columns_of(model, model.select(size)).tolist()
     return select_voters(model.latent_model_, size).tolist()
-
-
-def _expectation(method: str, accuracy: float, detail: str | None = None) -> dict[str, Any]:
-    return {"method": method, "balanced_accuracy": _round(accuracy), "detail": detail}
 
 
 def _names(model: Any, votes: Votes) -> list[str]:
@@ -225,14 +226,48 @@ def _letters(position: int) -> str:
     return name
 
 
+def _diagnosis(diagnosis: Diagnosis, groups: list[dict]) -> dict[str, Any]:
+    """Return what can be trusted, and give every group its stability and what one more of its kind would add."""
+    together = diagnosis.co_membership
+    for group in groups:
+        members, size = group["voters"], len(group["voters"])
+        inside = None if together is None else together[np.ix_(members, members)]
+        group["stability"] = None if inside is None else _round((inside.sum() - size) / (size * (size - 1)), 3)
+        gain = diagnosis.one_more.get(group["index"])
+        group["one_more"] = None if gain is None else _round(gain, 3)
+    voters = diagnosis.voters
+    return {
+        "verdict": diagnosis.verdict,
+        "cannot_tell": list(diagnosis.cannot_tell),
+        "independence_pvalue": _number(diagnosis.independence_pvalue),
+        "fit_pvalue": _number(diagnosis.fit_pvalue),
+        "class_balance_interval": [_round(end) for end in diagnosis.class_balance_interval],
+        "effective_votes_by_class": [_round(value, 2) for value in diagnosis.effective_votes_by_class],
+        "effective_votes_by_class_interval": [
+            [_round(end, 2) for end in ends] for ends in diagnosis.effective_votes_by_class_interval
+        ],
+        "n_resamples": diagnosis.n_resamples,
+        "near_duplicates": [
+            {
+                "voters": [pair.first, pair.second],
+                "names": [voters[pair.first], voters[pair.second]],
+                "agreement": _round(pair.agreement),
+                "correlation": _round(pair.correlation),
+            }
+            for pair in diagnosis.near_duplicates
+        ],
+        "without": dict(diagnosis.without),
+    }
+
+
+def _interval(ends: NDArray[np.float64]) -> list[float] | None:
+    return [_round(end) for end in ends] if np.isfinite(ends).all() else None
+
+
 def _voters(
-    latent: LatentModel,
-    table: PatternTable,
-    names: list[str],
-    groups: list[dict],
-    panel: list[int],
-    unique: NDArray[np.float64],
+    diagnosis: Diagnosis, latent: LatentModel, table: PatternTable, panel: list[int], groups: list[dict]
 ) -> list[dict[str, Any]]:
+    names = diagnosis.voters
     cast, positive = table.pair_counts.votes_cast, table.pair_counts.positive_votes
     group_of = {voter: group["name"] for group in groups for voter in group["voters"]}
     informative = (positive > 0) & (positive < cast)
@@ -241,12 +276,15 @@ def _voters(
             "index": voter,
             "name": name,
             "group": group_of.get(voter),
-            "sensitivity": _round(latent.sensitivity[voter]),
-            "specificity": _round(latent.specificity[voter]),
-            "balanced_accuracy": _round(latent.balanced_accuracy[voter]),
+            "sensitivity": _round(diagnosis.sensitivity[voter]),
+            "specificity": _round(diagnosis.specificity[voter]),
+            "balanced_accuracy": _round(diagnosis.balanced_accuracy[voter]),
+            "sensitivity_interval": _interval(diagnosis.sensitivity_interval[voter]),
+            "specificity_interval": _interval(diagnosis.specificity_interval[voter]),
+            "balanced_accuracy_interval": _interval(diagnosis.balanced_accuracy_interval[voter]),
             "coverage": _round(cast[voter] / max(table.n_items, 1)),
             "positive_share": _round(positive[voter] / max(cast[voter], 1)),
-            "uniqueness": _round(unique[voter]) if informative[voter] else 0.0,
+            "uniqueness": _round(diagnosis.uniqueness[voter]),
             "panel": panel.index(voter) + 1 if voter in panel else None,
             "copy_of": names[latent.copy_of[voter]] if latent.copy_of[voter] != voter else None,
             "informative": bool(informative[voter]),
@@ -255,15 +293,15 @@ def _voters(
     ]
 
 
-def _order(latent: LatentModel, groups: list[dict]) -> list[int]:
+def _order(accuracy: NDArray[np.float64], groups: list[dict]) -> list[int]:
     """Return the voters group by group, best first within a group, then those alone."""
-    by_accuracy = np.argsort(-latent.balanced_accuracy, kind="stable").tolist()
+    by_accuracy = np.argsort(-accuracy, kind="stable").tolist()
     grouped = [voter for group in groups for voter in by_accuracy if voter in set(group["voters"])]
-    alone = set(range(latent.n_voters)) - set(grouped)
+    alone = set(range(len(accuracy))) - set(grouped)
     return grouped + [voter for voter in by_accuracy if voter in alone]
 
 
-def _matrices(score: NDArray, covariance: NDArray, fitted: NDArray) -> dict[str, Any] | None:
+def _matrices(score: NDArray, covariance: NDArray, fitted: NDArray, diagnosis: Diagnosis) -> dict[str, Any] | None:
     """Return the pictures of pairs, the diagonal as zero; None for more voters than a picture can show."""
     if len(score) > _MATRICES_UP_TO:
         return None
@@ -272,6 +310,7 @@ def _matrices(score: NDArray, covariance: NDArray, fitted: NDArray) -> dict[str,
         "covariance": round_matrix(covariance),
         "fitted": round_matrix(fitted),
         "left_over": round_matrix(covariance - fitted),
+        "co_membership": None if diagnosis.co_membership is None else round_matrix(diagnosis.co_membership),
     }
 
 

@@ -8,7 +8,6 @@ _AS_GOOD_AS_ALL = 0.95
 _FEW = 5  # voters, below which dependence cannot be seen
 _MUCH = 0.05
 _UNEXPLAINED = 0.02  # share of the covariance; below it what is left over is small
-_WORTH_IT = 0.005  # a gain in balanced accuracy that is worth a sentence
 
 
 def headline(summary: dict[str, Any]) -> str:
@@ -20,28 +19,21 @@ def headline(summary: dict[str, Any]) -> str:
     if worth > _AS_GOOD_AS_ALL * n_voters:
         return f"The {n_voters} voters look independent of each other."
     shown = f"{worth:.1f}" if worth < 9.95 else f"{worth:.0f}"
-    return f"{n_voters} voters are worth about {shown} independent {'one' if shown == '1.0' else 'ones'}."
+    low, high = answer["effective_votes_interval"]
+    between = f" ({low:.1f} to {high:.1f})" if high < 9.95 else f" ({low:.0f} to {high:.0f})"
+    between = "" if low >= high or between.count(shown) == 2 else between
+    return f"{n_voters} voters are worth about {shown} independent {'one' if shown == '1.0' else 'ones'}{between}."
 
 
 def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
     """Return what to do with the votes, most important first."""
-    expected = {row["method"]: row for row in summary["answer"]["expected"]}
-    combined, majority = (expected[name]["balanced_accuracy"] for name in ("combined", "majority vote"))
-    best = expected["best single voter"]
-    figures = (
-        f"balanced accuracy, if the model is right, {_percent(combined)}, majority vote {_percent(majority)}, best "
-        f"single voter {_percent(best['balanced_accuracy'])}"
-    )
-    differs, n_items = summary["answer"]["differs_from_majority"], summary["votes"]["n_items"]
-    advice = []
-    if best["balanced_accuracy"] > combined + _WORTH_IT:
-        advice.append(f"One voter, {best['detail']}, is expected to do better alone than all together ({figures}).")
-    elif combined - majority < _WORTH_IT:
-        advice.append(f"Majority vote is expected to do as well ({figures}): use what you can explain.")
-    else:
-        advice.append(
-            f"Use the combined labels: {figures}. They differ from the majority on {differs:,} of {n_items:,} items."
-        )
+    answer, n_items = summary["answer"], summary["votes"]["n_items"]
+    combined = next(row for row in answer["expected"] if row["method"] == "combined")["balanced_accuracy"]
+    differs = answer["differs_from_majority"]
+    advice = [
+        f"{summary['diagnosis']['verdict']} The combined labels differ from the majority on {differs:,} of "
+        f"{n_items:,} items."
+    ]
     groups = summary["groups"]
     if isinstance(verdict, str) and verdict:
         advice.append(verdict)
@@ -66,6 +58,9 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
     votes, groups, voters = summary["votes"], summary["groups"], summary["voters"]
     n_voters, n_items = votes["n_voters"], votes["n_items"]
     found = []
+    duplicates = [" and ".join(pair["names"]) for pair in summary["diagnosis"]["near_duplicates"]]
+    if duplicates:
+        found.append(f"Nearly one voter in all but name: {_listed(duplicates, 3)}.")
     if n_voters < _FEW:
         found.append(f"With {n_voters} voters dependence cannot be seen: groups need at least five voters.")
     elif n_voters < 10:

@@ -1,0 +1,181 @@
+"""Whether a diagnosis keeps its promises: false alarms, power, coverage and calibration.
+
+python benchmarks/diagnosis.py [false-alarms PANELS] [power PANELS] [coverage PANELS] [calibration] [speed]
+
+Truth is used for scoring only; ``calibration`` and ``speed`` need GOLDLESS_DATA.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from timing import print_table
+
+import goldless as gl
+from goldless.diagnosis.panel_votes import PanelVotes
+from goldless.diagnosis.tests_of_fit import fit_pvalue
+from goldless.diagnosis.worth import effective_votes
+from goldless.maths.latent_model import LatentModel, independent_model
+
+FIRST_SEED = 7_000_000
+WAYS = ("combined", "majority vote", "best single voter")
+
+
+def independence_pvalue(X: np.ndarray, rng: np.random.Generator) -> float:
+    panel = PanelVotes.of(gl.DawidSkene().fit(X), X)
+    return fit_pvalue(panel.core, panel.independent_model, rng)
+
+
+def false_alarms(n_panels: int) -> None:
+    """Independent voters of random accuracies: how often the p-value is below 0.05, over n_panels for each m."""
+    cells = [(n, b, missing) for missing in (0.0, 0.3) for n in (200, 1000, 10_000) for b in (0.0, 0.6)]
+    for low, high in ((0.6, 0.9), (0.5, 0.7)):
+        rows = []
+        for m in (5, 10, 20):
+            alarms: dict[tuple, list[bool]] = {}
+            for draw in range(n_panels * (2 if low > 0.5 else 1)):
+                n, b, missing = cell = cells[draw % (len(cells) if low > 0.5 else 6)]
+                rng = np.random.default_rng(FIRST_SEED + 1000 * m + draw)
+                X = independent_model((1 + b) / 2, *rng.uniform(low, high, (2, m))).sample(n, rng)[0].astype(float)
+                X[rng.random(X.shape) < missing] = np.nan
+                alarms.setdefault(cell, []).append(independence_pvalue(X, rng) < 0.05)
+            complete = [alarm for cell, of in alarms.items() if cell[2] == 0 for alarm in of]
+            rows.append(
+                (m, len(complete), f"{np.mean(complete):.3f}", *(f"{np.mean(alarms[c]):.3f}" for c in alarms))
+            )
+        header = ("m", "panels", "complete", *(f"n={n} b={b}{' 30% missing' if gap else ''}" for n, b, gap in alarms))
+        print_table(f"False alarms at 0.05, rates {low} to {high}", header, rows)
+
+
+def power(n_panels: int) -> None:
+    """One group of dependent voters among ten: how often independence is rejected."""
+    rows = []
+    for size in (2, 3, 5):
+        shares = []
+        for n in (100, 200, 500, 1000, 3000, 10_000):
+            rejected = []
+            for draw in range(n_panels):
+                rng = np.random.default_rng(FIRST_SEED + 50_000 + draw)
+                X, _ = gl.simulate_votes(n, [size] + [1] * (10 - size), group_accuracy=(0.6, 0.9), random_state=rng)
+                rejected.append(independence_pvalue(X, rng) < 0.05)
+            shares.append(f"{np.mean(rejected):.2f}")
+        rows.append((size, *shares))
+    header = ("voters in the group", *(f"n = {n}" for n in (100, 200, 500, 1000, 3000, 10_000)))
+    print_table("Power at 0.05: one group among ten voters", header, rows)
+
+
+def true_effective_votes(model: LatentModel) -> float:
+    positive, negative = model.conditional_covariance()
+    within = model.class_balance * positive + (1 - model.class_balance) * negative
+    scale = np.sqrt(np.diag(within))
+    return effective_votes(within / np.outer(scale, scale))
+
+
+SETTINGS = (
+    ("[4, 3] + 8, n = 1000, b = 0", 1000, [4, 3] + [1] * 8, 0.0, (0.6, 0.9), 0.0),
+    ("[4, 3] + 8, n = 2000, b = 0.5", 2000, [4, 3] + [1] * 8, 0.5, (0.6, 0.9), 0.0),
+    ("[4, 3] + 8, n = 2000, 20 % missing", 2000, [4, 3] + [1] * 8, 0.2, (0.6, 0.9), 0.2),
+    ("[4, 3] + 8, n = 10,000, b = -0.5", 10_000, [4, 3] + [1] * 8, -0.5, (0.6, 0.9), 0.0),
+    ("[5, 4, 3] + 8, n = 10,000, the paper's rates", 10_000, [5, 4, 3] + [1] * 8, 0.0, (0.5, 0.8), 0.0),
+    ("12 independent, n = 2000, b = 0.5", 2000, [1] * 12, 0.5, (0.6, 0.9), 0.0),
+)
+
+
+def coverage(n_panels: int) -> None:
+    """Simulated panels with groups: how often 95 % intervals hold the truth, over all draws."""
+    rows, calibrations = [], []
+    for name, n, groups, b, group_accuracy, missing in SETTINGS:
+        held: dict[str, list] = {}
+        recovered, fit_alarms, bins = 0, 0, np.zeros((2, 10, 3))
+        for draw in range(n_panels):
+            X, y, true = gl.simulate_votes(
+                n,
+                groups,
+                b,
+                group_accuracy=group_accuracy,
+                missing_rate=missing,
+                random_state=FIRST_SEED + 100_000 + draw,
+                return_model=True,
+            )
+            model = gl.LatentSML().fit(X)
+            found = gl.diagnose(model, X, resamples=0)
+            recovered += np.array_equal(model.groups_, true.groups)
+            fit_alarms += found.fit_pvalue < 0.05
+            for rate in ("sensitivity", "specificity", "balanced_accuracy"):
+                held.setdefault(rate, []).extend(inside(getattr(true, rate), getattr(found, f"{rate}_interval")))
+            held.setdefault("balance", []).append(inside(true.class_balance, found.class_balance_interval))
+            votes = np.where(np.isnan(X.astype(float)), 0, X)
+            best = found.voters.index(found.expectation("best single voter").voter)
+            labels = (model.predict(X), gl.MajorityVote().fit_predict(X), None)
+            for way, of in zip(WAYS, labels, strict=True):
+                if of is None:
+                    accuracy = np.mean([np.mean((1 + c * votes[y == c, best]) / 2) for c in (-1, 1)])
+                else:
+                    accuracy = gl.balanced_accuracy(y, of)
+                held.setdefault(way, []).append(inside(accuracy, np.array(found.expectation(way).interval)))
+            held.setdefault("n_eff", []).append(inside(true_effective_votes(true), found.effective_votes_interval))
+            bins += reliability(model.predict_proba(X)[:, 1], y == 1)
+        rows.append(
+            (
+                name,
+                f"{recovered / n_panels:.2f}",
+                f"{fit_alarms / n_panels:.2f}",
+                *(f"{np.mean(of):.3f}" for of in held.values()),
+            )
+        )
+        calibrations.append((name, f"{calibration_error(bins[0]):.4f}"))
+    print_table("Coverage of 95 % intervals", ("", "groups exact", "fit alarms", *held), rows)
+    print_table("Calibration on the same panels", ("", "expected calibration error"), calibrations)
+
+
+def inside(value: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    return (ends[..., 0] <= value) & (value <= ends[..., 1])
+
+
+def reliability(probability: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """Count items, probability and positive items in ten bins of the probability."""
+    bins = np.minimum((10 * probability).astype(int), 9)
+    return np.stack([np.bincount(bins, weights, 10) for weights in (None, probability, positive)], axis=1)
+
+
+def calibration_error(bins: np.ndarray) -> float:
+    return float(np.abs(bins[:, 1] - bins[:, 2]).sum() / bins[:, 0].sum())
+
+
+def panels() -> list[tuple[str, np.ndarray, np.ndarray]]:
+    folder = Path(os.environ["GOLDLESS_DATA"])
+    names = [f"magic/magic_{i}" for i in (1, 2, 3)] + [f"dream/S{i}" for i in (1, 2, 3)]
+    index = json.loads((folder / "panels" / "index.json").read_text())
+    listed = index if isinstance(index, list) else list(index.values())
+    names += [f"panels/{entry['name']}" for entry in listed if not entry.get("multiclass")]
+    found = []
+    for name in names:
+        with np.load(folder / f"{name}.npz") as file:
+            found.append((name, file["votes"], file["truth"]))
+    return found
+
+
+def speed() -> None:
+    rows = []
+    for name, X, _ in panels()[:6]:
+        model = gl.LatentSML().fit(X)
+        start = time.perf_counter()
+        found = gl.diagnose(model, X)
+        rows.append((name, f"{X.shape[0]:,} x {X.shape[1]}", found.n_resamples, f"{time.perf_counter() - start:.1f}"))
+    print_table("Seconds for a diagnosis", ("", "votes", "resamples", "s"), rows)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    words = sys.argv[1:] or ["false-alarms", "1000", "power", "200", "coverage", "200", "speed"]
+    for place, word in enumerate(words):
+        if word in ("false-alarms", "power", "coverage"):
+            {"false-alarms": false_alarms, "power": power, "coverage": coverage}[word](int(words[place + 1]))
+        elif word == "speed":
+            speed()
