@@ -105,9 +105,10 @@ def settle(
     groups) is only a habit: it gets nine tenths of the weight before the facts, the other readings share the rest,
     and each reading with its classes exchanged gets a ten-thousandth of its own: items that separate readings are
     often those on which the usual reading errs, and a few of them must not turn everything round. Known labels
-    multiply the weight by how well the reading foretells them. Its log-odds are too sure on real votes, by an unknown factor, so this is
-    averaged over factors and shifts. A known class balance counts against readings that estimate another one; their
-    estimates are taken to be good to a factor of two in the odds. Trusted voters are alone with Y, and beat a coin.
+    multiply the weight by how well the reading foretells them. Its log-odds are too sure on real votes, by an unknown
+    factor, so this is averaged over factors and shifts. A known class balance counts against readings that estimate
+    another one; their estimates are taken to be good to a factor of two in the odds. Trusted voters are alone with Y,
+    and beat a coin.
     """
     trusted = np.unique(votes.core_voter[facts.trusted])
     trusted = trusted[trusted >= 0]
