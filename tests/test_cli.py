@@ -1,5 +1,6 @@
 """The command line: figures, files written whole, one clear line for an error."""
 
+import csv
 import io
 import json
 import os
@@ -338,6 +339,19 @@ def test_bad_costs_are_one_clear_line(four, tmp_path, capsys, costs, message):
 def test_panels_that_cannot_be(four, capsys, options, message):
     assert main(["select", str(four / "votes.csv"), *options]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_combine_explains(four, tmp_path, capsys):
+    out = tmp_path / "why.csv"
+    assert main(["combine", str(four / "votes.csv"), "--explain", "-o", str(out)]) == 0
+    with out.open() as stream:
+        rows = list(csv.DictReader(stream))
+    parts = ["from the class balance", "from a", "from b", "from c", "from d, the last"]
+    for row in rows[:20]:
+        assert sum(float(row[part]) for part in parts) == pytest.approx(float(row["log-odds"]), abs=0.01)
+        assert row["ask next"] == "a new voter"
+    assert main(["combine", str(four / "votes.csv"), "--explain", "--json"]) == 0
+    assert "from a" in json.loads(capsys.readouterr().out.splitlines()[-1])["items"][0]
 
 
 # -- the terminal -------------------------------------------------------------------------------------------

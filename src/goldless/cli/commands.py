@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import goldless as gl
+from goldless.cli.explain import explanation_columns
 from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen
@@ -86,10 +87,16 @@ def combine(arguments: argparse.Namespace) -> None:
     }
     if table.truth is not None:
         facts["balanced_accuracy"] = _balanced(table.truth, codes)
-    rows = zip(items, (names[int(code)] for code in codes), probability.round(4).tolist(), strict=True)
+    columns = [list(items), [names[int(code)] for code in codes], probability.round(4).tolist()]
+    if arguments.explain:
+        more = explanation_columns(model, votes)
+        header += list(more)
+        columns += list(more.values())
+    rows = zip(*columns, strict=True)
     to_screen = arguments.output in (None, "-")
     if to_screen and arguments.json:
-        write_json({**facts, "items": [{"item": _text(i), "label": label, "probability": p} for i, label, p in rows]})
+        keys = ["item", "label", "probability", *header[3:]]
+        write_json({**facts, "items": [dict(zip(keys, (_text(row[0]), *row[1:]), strict=True)) for row in rows]})
         return
     write_output(arguments.output, _table(header, rows, arguments.output or "-"))
     if arguments.json:

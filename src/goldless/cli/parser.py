@@ -31,6 +31,7 @@ _EXAMPLES = {
   goldless simulate -o votes.csv
   goldless combine votes.csv --ignore truth -o labels.csv
   goldless combine votes.csv --ignore truth | head -n 3
+  goldless combine votes.csv --ignore truth --explain -o why.csv
 """,
     "select": """examples:
   goldless simulate -o votes.csv
@@ -111,6 +112,11 @@ def build_parser() -> argparse.ArgumentParser:
 
     combine = add(
         "combine", commands.combine, "write one label and its probability for every item", common, reading, fitting
+    )
+    combine.add_argument(
+        "--explain",
+        action="store_true",
+        help="add log-odds by group and, for each item, whose further vote would tell most",
     )
     _output(combine, "file to write, .csv, .tsv or .jsonl (default: standard output)")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from goldless.cli.commands import read_and_fit, summary_of, write_json, write_lines
 from goldless.cli.costs import check_costs, named_voters, read_costs
+from goldless.cli.names import voter_names
 from goldless.cli.screens import select_screen
 from goldless.estimators.panels import columns_of, judge_panels
 from goldless.maths.panels import Panel
@@ -27,7 +28,7 @@ def select(arguments: argparse.Namespace) -> None:
 
     def check(table: VotesFile) -> None:
         """Refuse, before the fit, names and sizes that do not belong to these votes."""
-        names = _names(table)
+        names = voter_names(table.votes)
         if costs is not None:
             check_costs(arguments.costs, costs, names)
         for option in ("include", "exclude"):
@@ -36,7 +37,7 @@ def select(arguments: argparse.Namespace) -> None:
             raise ValueError(f"-k {arguments.k} is more than the {len(names)} voters there are")
 
     table, model, said = read_and_fit(arguments, check)
-    names = _names(table)
+    names = voter_names(table.votes)
     prices = None if costs is None else np.array([costs[name] for name in names])
     free = len(names) - len(forced["exclude"])
     if arguments.budget is not None:
@@ -64,11 +65,6 @@ def select(arguments: argparse.Namespace) -> None:
         write_lines([step["voter"] for step in result["panel"]])
     else:
         write_lines(select_screen(result, summary, Style()))
-
-
-def _names(table: VotesFile) -> list[str]:
-    voters = table.votes.voters
-    return [f"voter {i}" for i in range(table.votes.n_voters)] if voters is None else [str(name) for name in voters]
 
 
 def _step(summary: dict[str, Any], voter: int, so_far: Panel, prices: np.ndarray | None) -> dict[str, Any]:

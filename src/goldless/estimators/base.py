@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.estimators.explanation import Explanation, explain_patterns, spread_rows
 from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.estimators.tree_fit import balance_prior_items, release_balance
@@ -252,6 +253,32 @@ class LatentEstimator(VoteEstimator):
             X, lambda codes: probability(self._likelihood_ratio(codes) + self.latent_model_.log_prior_odds)
         )
         return np.stack([1 - positive, positive], axis=1)
+
+    def explain(self, X: Any) -> Explanation:
+        """Return why items get their labels: log-odds by group of voters, and what one more vote would tell.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_voters)
+            Votes in the classes known from fit; items need not be those of the fit.
+
+        Examples
+        --------
+        >>> import goldless as gl
+        >>> X, _ = gl.simulate_votes(2_000, groups=[1] * 9, missing_rate=0.2, random_state=0)
+        >>> model = gl.DawidSkene().fit(X)
+        >>> why = model.explain(X[:3])
+        >>> bool(np.allclose(why.prior + why.by_group.sum(axis=1), why.log_odds))
+        True
+        >>> why.neediest(1)                                      # the item that one more vote would help most
+        array([0])
+        >>> int(why.next_voter[0])                               # and whose vote
+        0
+        """
+        check_is_fitted(self)
+        table = PatternTable.of(self._read(X, reset=False).codes)
+        why = explain_patterns(self.latent_model_, table.codes, self._likelihood_ratio(table.codes))
+        return spread_rows(why, table.inverse)
 
     def _rate_prior(self, n_items: int, overdispersion: float) -> RatePrior:
         """Return the pseudo-counts of this estimator's EM."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from goldless.diagnosis import Diagnosis, diagnose
 from goldless.diagnosis.worth import expected_balanced_accuracy, unexplained_share
 from goldless.estimators.base import LatentEstimator
+from goldless.estimators.explanation import Explanation
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.panels import columns_of
 from goldless.maths.latent_model import LatentModel
@@ -81,8 +82,9 @@ def summarize(
     diagnosis = diagnose(model, votes) if diagnosis is None else diagnosis
     panel = _panel(model, min(panel_size, latent.n_voters)) if panel is None else [int(voter) for voter in panel]
     labels = _labels_of_patterns(model, votes, table, panel)
-    posterior = model.predict_proba(_pattern_votes(model, votes, table))[:, 1]
-    groups = _groups(latent)
+    why = model.explain(_pattern_votes(model, votes, table))
+    posterior = why.probability
+    groups = named_groups(latent)
     estimate = table.pair_counts.covariance()
     covariance, fitted = estimate.covariance, latent.population_covariance()
     voters = _voters(diagnosis, latent, table, panel, groups)
@@ -140,7 +142,7 @@ def summarize(
         "matrices": _matrices(score, covariance, fitted, diagnosis),
         "diagnosis": _diagnosis(diagnosis, groups),
         "patterns": _patterns(table, posterior, labels),
-        "items": _items(votes, table, posterior, labels),
+        "items": _items(votes, table, why, labels, names),
         "structure": _structure(model, latent),
     }
     answer = summary["answer"]
@@ -199,7 +201,7 @@ def _codes(labels: NDArray, classes: NDArray) -> NDArray[np.int64]:
     return np.array([label == classes[1] for label in labels.tolist()], dtype=np.int64)
 
 
-def _groups(latent: LatentModel) -> list[dict[str, Any]]:
+def named_groups(latent: LatentModel) -> list[dict[str, Any]]:
     """Return the groups of two or more voters, largest first, called A, B, ..."""
     sizes = np.bincount(latent.groups)
     numbers = sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda group: (-sizes[group], group))
@@ -348,8 +350,11 @@ def _decision(row: int, positive: NDArray, negative: NDArray, posterior: NDArray
     }
 
 
-def _items(votes: Votes, table: PatternTable, posterior: NDArray, labels: dict) -> list[dict[str, Any]]:
-    """Return one item of each of the patterns that the model is least sure of."""
+def _items(
+    votes: Votes, table: PatternTable, why: Explanation, labels: dict, voters: list[str]
+) -> list[dict[str, Any]]:
+    """Return one item of each of the patterns that the model is least sure of, and whose vote would help."""
+    posterior = why.probability
     positive, negative = (table.codes == 1).sum(axis=1), (table.codes == 0).sum(axis=1)
     spoken = np.flatnonzero(positive + negative > 0)
     unsure = spoken[np.lexsort((-table.counts[spoken], np.abs(posterior[spoken] - 0.5).round(4)))][:_ITEMS]
@@ -363,6 +368,8 @@ def _items(votes: Votes, table: PatternTable, posterior: NDArray, labels: dict) 
             "alike": int(table.counts[row]) - 1,
             "votes": table.codes[row].tolist(),
             **_decision(row, positive, negative, posterior, labels),
+            "ask": voters[why.next_voter[row]] if why.next_voter[row] >= 0 else None,
+            "gain": _round(why.next_gain[row]),
         }
         for row in unsure
     ]
