@@ -19,6 +19,7 @@ from goldless.cli import main, output
 from goldless.cli.demo import train_voters
 from goldless.cli.parser import build_parser
 from goldless.cli.screens import clean
+from goldless.progress import listening
 from goldless.terminal import Style
 
 
@@ -388,7 +389,7 @@ def test_progress_tells_the_time_left(monkeypatch):
         progress.update(0.25)
         while "[" not in terminal.getvalue().replace("\x1b[", ""):
             time.sleep(0.01)
-    assert "Reading [######" in terminal.getvalue()
+    assert "Reading [#####" in terminal.getvalue()
     assert "s left" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
     assert progress.line(3.0).endswith(" 25 %, 9 s left")
@@ -397,6 +398,24 @@ def test_progress_tells_the_time_left(monkeypatch):
     with output.Progress("Reading", quiet=True):
         pass
     assert quiet.getvalue() == ""
+
+
+def test_the_library_tells_its_stages_and_nobody_hears_by_default(votes):
+    heard = []
+    X, _ = gl.simulate_votes(2000, [4, 3] + [1] * 8, random_state=3)
+    quiet = gl.LatentSML().fit(X)
+    with listening(lambda stage, share: heard.append((stage, share))):
+        told = gl.LatentSML().fit(X)
+    np.testing.assert_array_equal(told.groups_, quiet.groups_)
+    assert {"searching for groups", "estimating accuracies"} <= {stage for stage, _ in heard}
+    assert all(0 <= share <= 1 for _, share in heard)
+    progress = output.Progress("Fitting")
+    progress.hear("searching for groups", 0.5)
+    assert progress.line(4.0) == "Fitting: searching for groups [##########..........]  50 %, 4 s left"
+    progress.hear("searching for groups", 0.4)
+    assert " 50 %" in progress.line(4.0)
+    progress.hear("estimating accuracies", 0.0)
+    assert progress.line(4.0) == "Fitting: estimating accuracies … 4 s"
 
 
 # -- help ---------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from goldless.report.html import check_report_extra
 from goldless.terminal import Style
 from goldless.votes.files import VotesFile, read_votes
 
-FITTING = "Fitting (the first run also compiles, once)"
+FITTING = "Fitting"
 
 
 def inspect(arguments: argparse.Namespace) -> None:

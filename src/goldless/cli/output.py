@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from goldless.progress import listening
+
 _PATIENCE = 2.0  # seconds before a bar is shown
 
 
@@ -72,10 +74,13 @@ class Progress:
     """A bar on standard error, shown after two seconds, and only on a terminal.
 
     ``update(share)`` says how much is done, and the time left follows; without it only the time gone is shown.
+    Within the block what the library tells of its stages (:mod:`goldless.progress`) is shown too, each stage with a
+    bar and a time left of its own.
     """
 
     def __init__(self, what: str, quiet: bool = False):
-        self._what, self._share, self._start = what, 0.0, time.monotonic()
+        self._what, self._stage, self._share, self._start = what, "", 0.0, time.monotonic()
+        self._listening = listening(self.hear)
         self._shown = False
         self._active = not quiet and sys.stderr.isatty()
         self._done = threading.Event()
@@ -84,21 +89,30 @@ class Progress:
         """Say which share is done."""
         self._share = share
 
+    def hear(self, stage: str, share: float) -> None:
+        """Take in what the library tells; a bar never goes back."""
+        if stage != self._stage:
+            self._stage, self._share, self._start = stage, 0.0, time.monotonic()
+        self._share = max(self._share, share)
+
     def line(self, gone: float) -> str:
         """Return the bar after so many seconds."""
+        what = f"{self._what}: {self._stage}" if self._stage else self._what
         if not self._share > 0:
-            return f"{self._what} … {gone:.0f} s"
+            return f"{what} … {gone:.0f} s"
         left = gone * (1 - self._share) / self._share
-        full = round(24 * min(self._share, 1.0))
-        return f"{self._what} [{'#' * full}{'.' * (24 - full)}] {100 * self._share:3.0f} %, {left:.0f} s left"
+        full = round(20 * min(self._share, 1.0))
+        return f"{what} [{'#' * full}{'.' * (20 - full)}] {100 * self._share:3.0f} %, {left:.0f} s left"
 
     def __enter__(self) -> Progress:
+        self._listening.__enter__()
         if self._active:
             self._thread = threading.Thread(target=self._draw, daemon=True)
             self._thread.start()
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *error: Any) -> None:
+        self._listening.__exit__(*error)
         if self._active:
             self._done.set()
             self._thread.join()

@@ -11,6 +11,7 @@ from goldless.diagnosis.intervals import Uncertainty
 from goldless.diagnosis.panel_votes import PanelVotes
 from goldless.diagnosis.worth import effective_votes, within_class_correlations
 from goldless.maths.search import search_structure
+from goldless.progress import part
 from goldless.votes.counts import PairCounts
 
 _WORTH_RESAMPLES = 60
@@ -74,7 +75,8 @@ def co_membership(
     for done in range(resamples):
         counts = rng.multinomial(core.n_items, core.counts / core.n_items)
         estimate = PairCounts.of(core.codes, counts).covariance()
-        groups = search_structure(estimate, core.n_items).groups
+        with part("resampling the votes", done / resamples, (done + 1) / resamples):
+            groups = search_structure(estimate, core.n_items).groups
         together += groups[:, None] == groups[None, :]
         if progress is not None:
             progress((done + 1) / resamples)

@@ -272,8 +272,8 @@ class LatentEstimator(VoteEstimator):
         True
         >>> why.neediest(1)                                      # the item that one more vote would help most
         array([0])
-        >>> int(why.next_voter[0])                               # and whose vote
-        0
+        >>> why.next_voter                                       # whose vote; -1: all have voted, a new voter's
+        array([-1,  3,  1])
         """
         check_is_fitted(self)
         table = PatternTable.of(self._read(X, reset=False).codes)

@@ -11,6 +11,7 @@ from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.em import RatePrior
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.search import Structure, voters_in_groups
+from goldless.progress import part
 from goldless.votes.patterns import PatternTable
 
 NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
@@ -32,8 +33,10 @@ def nearby_readings(
     chosen = structure.readings[same.index(True) if any(same) else 0]
     others = [reading for reading in structure.readings if reading is not chosen]
     found = []
-    for reading in [other for other in others if not other.is_idle_extension_of(chosen)][:_READINGS_FITTED]:
-        other = fit_tree(table, reading.groups, prior, _ITERATIONS, _TOL).model
+    compared = [other for other in others if not other.is_idle_extension_of(chosen)][:_READINGS_FITTED]
+    for number, reading in enumerate(compared):
+        with part("comparing other readings", number / len(compared), (number + 1) / len(compared)):
+            other = fit_tree(table, reading.groups, prior, _ITERATIONS, _TOL).model
         differs = (other.log_likelihood_ratio(table.codes) > 0) != positive
         margin = (reading.objective - chosen.objective) / structure.penalty
         found.append(Rooting(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))

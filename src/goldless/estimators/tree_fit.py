@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from goldless.maths.em import EMResult, ExpectedCounts, RatePrior, run_em
 from goldless.maths.latent_model import LatentModel, probability
 from goldless.maths.subtypes import SubtypeModel, SubtypePrior, subtype_bins
+from goldless.progress import part
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 
@@ -101,7 +102,7 @@ def fit_subtypes(
     positive = probability(ratio + model.log_prior_odds)
     passes = GroupedPatterns(table, model.groups)
     supported: list[SubtypeModel] = []
-    for per_class in _SUBTYPES_PER_CLASS:
+    for number, per_class in enumerate(_SUBTYPES_PER_CLASS):
         hub, is_positive = subtype_bins(ratio, counts, per_class)
         n_states = len(is_positive)
         empty = SubtypeModel(
@@ -115,7 +116,8 @@ def fit_subtypes(
         )
         subtype_prior = SubtypePrior(prior.right, prior.wrong, prior.balance, empty)
         start = subtype_prior.maximise(passes.unit_votes(hub), model.groups)
-        fitted = run_em(start, passes.expect, prior=subtype_prior, max_iter=_SUBTYPE_ITERATIONS, tol=_SUBTYPE_TOL)
+        with part("looking for item subtypes", number / 2, (number + 1) / 2):
+            fitted = run_em(start, passes.expect, prior=subtype_prior, max_iter=_SUBTYPE_ITERATIONS, tol=_SUBTYPE_TOL)
         price = 0.5 * np.log(table.n_items) * (n_states - 2) * (model.n_groups + 1)
         if fitted.log_likelihood - log_likelihood <= price:
             break

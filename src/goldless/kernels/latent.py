@@ -104,12 +104,15 @@ def expect(
     log_likelihood, product = 0.0, 1.0
     for i in range(packed.shape[0]):
         row, count = packed[i], counts[i]
-        hub[:] = log_weights
+        for state in range(n_states):
+            hub[state] = log_weights[state]
         _read_narrow(row, tables, hub)
         scale = 0.0
         if n_wide:
             scale = _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, hub)
-        top = hub.max()
+        top = hub[0]
+        for state in range(1, n_states):
+            top = max(top, hub[state])
         total = 0.0
         for state in range(n_states):
             lead = hub[state] - top

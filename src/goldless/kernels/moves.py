@@ -171,14 +171,13 @@ def apply_move(covariance, weight, label, size, loading, coupling, lowest, i, ki
 
 
 @compiled
-def apply_moves(covariance, weight, label, size, loading, coupling, lowest, change, kind, target, at_once):
+def apply_moves(covariance, weight, label, size, loading, coupling, lowest, change, order, kind, target, at_once):
     """Apply the best move and every other good one that touches none of the same groups.
 
-    Returns the number of moves made. Groups are compared by label before the first move; a move
-    counts as good when it promises at least half of the best change.
+    ``order`` sorts the changes. Returns the number of moves made. Groups are compared by label before the first
+    move; a move counts as good when it promises at least half of the best change.
     """
     m = len(label)
-    order = np.argsort(change)
     before = label.copy()
     touched = np.zeros(m, dtype=np.bool_)
     limit = 0.5 * change[order[0]]

@@ -45,11 +45,11 @@ def distinct_rows(packed):
                             place = (place + 1) & (size - 1)
                         slots[place] = old
                     larger_first = np.empty(size // 2, dtype=np.int64)
-                    larger_first[:n_patterns] = first
-                    first = larger_first
                     larger_hashes = np.empty(size // 2, dtype=np.uint64)
-                    larger_hashes[:n_patterns] = hashes
-                    hashes = larger_hashes
+                    for old in range(n_patterns):
+                        larger_first[old] = first[old]
+                        larger_hashes[old] = hashes[old]
+                    first, hashes = larger_first, larger_hashes
                     slot = np.int64(key & np.uint64(size - 1))
                     while slots[slot] >= 0:
                         slot = (slot + 1) & (size - 1)

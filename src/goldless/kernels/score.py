@@ -113,8 +113,10 @@ def _score_of_sets(covariance, first, step):
                 score[a, c] += sum_ac
                 score[b, c] += sum_bc
             score[a, b] += sum_ab
-            score[b] += into_b
-        score[a] += into_a
+            for d in range(m):
+                score[b, d] += into_b[d]
+        for d in range(m):
+            score[a, d] += into_a[d]
     return score
 
 

@@ -384,7 +384,11 @@ def _fill(
                         evidence[digit * size + value, parent] = entry
             size *= n_digits
         if byte >= n_narrow:  # messages of a wide group need all its bytes
-            wide[byte - n_narrow, :size] = evidence[:size, :2]
+            for value in range(size):
+                wide[byte - n_narrow, value, 0], wide[byte - n_narrow, value, 1] = (
+                    evidence[value, 0],
+                    evidence[value, 1],
+                )
             continue
         if own:
             for value in range(size):
@@ -420,7 +424,8 @@ def _collect(
         size = n_digits ** (unit_start[unit + 1] - unit_start[unit])
         n_parents = 2 if own else n_states
         if byte >= n_narrow:
-            local[:size, :2] = wide[byte - n_narrow, :size]
+            for value in range(size):
+                local[value, 0], local[value, 1] = wide[byte - n_narrow, value, 0], wide[byte - n_narrow, value, 1]
         else:
             local[:size] = 0.0
             weight = unit_weight[unit]

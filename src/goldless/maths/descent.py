@@ -126,7 +126,8 @@ class Descent:
         while moves < _MOVES_PER_VOTER * n_voters:
             change, kind, target = best_moves(*self.data, *state.arrays, self.price)
             if change.min() < -_GAIN * (1 + abs(objective)):
-                moves += apply_moves(*self.data, *state.arrays, self.lowest, change, kind, target, at_once)
+                order = np.argsort(change, kind="stable")
+                moves += apply_moves(*self.data, *state.arrays, self.lowest, change, order, kind, target, at_once)
                 updated = self._refit(state, 3, 1e-4)
                 if updated >= objective:  # moves disturbed each other: from now on one at a time
                     at_once = 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.maths.latent_model import LatentModel
+from goldless.progress import tell
 
 _CLIP = 1e-10
 _LOG_ODDS_LIMIT = 20.0
@@ -224,7 +225,8 @@ def run_em(
         first_counts, first_objective = visit(first)
         n_visits += 1
         accepted.append(first_objective)
-        gap = (first_objective - objective) / max(float(counts.labels.sum()), 1.0)
+        previous, gap = gap, (first_objective - objective) / max(float(counts.labels.sum()), 1.0)
+        tell("estimating accuracies", _share_done(n_visits, max_iter, previous, gap, tol))
         if gap <= tol:
             counts = first_counts
             break
@@ -245,6 +247,14 @@ def run_em(
         converged=bool(gap <= tol),
         gap=float(gap),
     )
+
+
+def _share_done(n_visits: int, max_iter: int, previous: float, gap: float, tol: float) -> float:
+    """Guess which share of the passes is done, if the gain goes on falling as it just did (two passes a round)."""
+    if not (0 < tol < gap < previous < np.inf):
+        return n_visits / max_iter if gap > tol else 1.0
+    left = 2 * np.log(gap / tol) / np.log(previous / gap)
+    return n_visits / min(n_visits + left, max_iter)
 
 
 def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> Any:

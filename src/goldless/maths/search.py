@@ -23,6 +23,7 @@ from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.descent import Descent, Grouping
 from goldless.maths.rank_one import complete_rank_one
+from goldless.progress import part, tell
 
 _ENUMERATED_UP_TO = 9  # voters; there are 21,147 partitions of nine, and 115,975 of ten
 _FEW_STARTS_FROM = 200  # voters
@@ -125,11 +126,13 @@ def search_structure(
         readings = [Reading(alone, problem.fit(alone)[0], 0.0)]
         return problem.structure(readings, overdispersion=1.0, price=group_prices(problem.m, log_n))
     candidates = [np.arange(problem.m), *(relabel(start) for start in starts)]
-    rich = problem.best_readings(group_prices(problem.m, log_n), [*candidates, *problem.linkage_starts()])
+    with part("searching for groups", 0.0, 0.6):
+        rich = problem.best_readings(group_prices(problem.m, log_n), [*candidates, *problem.linkage_starts()])
     residual = problem.fit(rich[0].groups)[0]
     overdispersion = max(1.0, residual / problem.degrees_of_freedom(rich[0].groups))
     price = overdispersion * group_prices(problem.m, log_n, _MULTIPLICITY)
-    readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
+    with part("searching for groups", 0.6, 1.0):
+        readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
     return problem.structure(readings, overdispersion, price)
 
 
@@ -309,7 +312,8 @@ class _Problem:
 
         descent = Descent(self.covariance, self.weight, self.lowest, price)
         keep(self._reading(np.arange(self.m), price))
-        for start in starts:
+        for number, start in enumerate(starts):
+            tell("searching for groups", number / len(starts))
             keep(self.search(start, descent))
         tried: set[bytes] = set()
         while True:

@@ -30,6 +30,7 @@ SCHEMA_VERSION = 2
 _MATRICES_UP_TO = 300
 _PATTERNS = 12
 _ITEMS = 15
+_SOURCES = 3
 
 
 def summarize(
@@ -138,11 +139,12 @@ def summarize(
             "names": [names[voter] for voter in panel],
             "effective_votes": [_round(diagnosis.effective_votes_of(panel[:k]), 2) for k in range(1, len(panel) + 1)],
             "balanced_accuracy": next(row["balanced_accuracy"] for row in expected if row["method"] == "panel"),
+            "choices": _choices(model, names),
         },
         "matrices": _matrices(score, covariance, fitted, diagnosis),
         "diagnosis": _diagnosis(diagnosis, groups),
         "patterns": _patterns(table, posterior, labels),
-        "items": _items(votes, table, why, labels, names),
+        "items": _items(votes, table, why, labels, names, groups),
         "structure": _structure(model, latent),
     }
     answer = summary["answer"]
@@ -168,6 +170,20 @@ def _panel(model: Any, size: int) -> list[int]:
     if hasattr(model, "select"):
         return columns_of(model, model.select(size)).tolist()
     return select_voters(model.latent_model_, size).tolist()
+
+
+def _choices(model: Any, names: list[str]) -> list[dict[str, Any]]:
+    """Return the panels worth their size, smallest first; none if the estimator lists none."""
+    panels = model.panels() if hasattr(model, "panels") else ()
+    return [
+        {
+            "voters": [names[voter] for voter in columns_of(model, panel.voters)],
+            "balanced_accuracy": _round(panel.balanced_accuracy),
+            "vote_accuracy": _round(panel.vote_accuracy),
+            "effective_votes": _round(panel.effective_votes, 2),
+        }
+        for panel in panels
+    ]
 
 
 def _names(model: Any, votes: Votes) -> list[str]:
@@ -351,10 +367,12 @@ def _decision(row: int, positive: NDArray, negative: NDArray, posterior: NDArray
 
 
 def _items(
-    votes: Votes, table: PatternTable, why: Explanation, labels: dict, voters: list[str]
+    votes: Votes, table: PatternTable, why: Explanation, labels: dict, voters: list[str], groups: list[dict]
 ) -> list[dict[str, Any]]:
     """Return one item of each of the patterns that the model is least sure of, and whose vote would help."""
     posterior = why.probability
+    letters = {group["index"]: group["name"] for group in groups}
+    sources = [letters.get(group, voters[members[0]]) for group, members in enumerate(why.groups)]
     positive, negative = (table.codes == 1).sum(axis=1), (table.codes == 0).sum(axis=1)
     spoken = np.flatnonzero(positive + negative > 0)
     unsure = spoken[np.lexsort((-table.counts[spoken], np.abs(posterior[spoken] - 0.5).round(4)))][:_ITEMS]
@@ -370,9 +388,16 @@ def _items(
             **_decision(row, positive, negative, posterior, labels),
             "ask": voters[why.next_voter[row]] if why.next_voter[row] >= 0 else None,
             "gain": _round(why.next_gain[row]),
+            "because": _because(why.by_group[row], sources),
         }
         for row in unsure
     ]
+
+
+def _because(log_odds: NDArray[np.float64], sources: list[str]) -> list[list[Any]]:
+    """Return the groups, or voters alone, that speak loudest on an item, and the log-odds each adds."""
+    loudest = np.argsort(-np.abs(log_odds).round(9), kind="stable")[:_SOURCES]
+    return [[sources[group], _round(log_odds[group], 2)] for group in loudest if abs(log_odds[group]) >= 0.05]
 
 
 def _structure(model: Any, latent: LatentModel) -> dict[str, Any]:
