@@ -1,12 +1,13 @@
 """How far a long computation is: the library tells, and whoever listens may show it. Nobody listens by default.
 
+>>> from goldless.progress import listening, part, tell
 >>> heard = []
 >>> with listening(lambda stage, share: heard.append((stage, share))):
 ...     tell("counting", 0.5)
 ...     with part("two fits", 0.5, 1.0):
 ...         tell("fit", 0.5)
 >>> heard
-[('counting', 0.5), ('two fits', 0.75)]
+[('counting', 0.5), ('two fits', 0.5), ('two fits', 0.75)]
 """
 
 from __future__ import annotations
