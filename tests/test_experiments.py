@@ -427,18 +427,18 @@ def test_the_adapter_answers_many_jobs_and_survives_failures():
     process = PeerProcess(sys.executable)
     for n_items in (30, 50):
         codes = rng.integers(-1, 2, (n_items, 5)).astype(np.int8)
-        answers, labels = process.ask("check", ["majority", "fail", "sleep"], codes, 0.2)
+        answers, labels = process.ask("check", ["majority", "fail", "spin"], codes, 0.2)
         np.testing.assert_array_equal(labels["majority"], (codes == 1).sum(axis=1) > (codes == 0).sum(axis=1))
         assert answers["majority"]["seconds"] >= 0
         assert answers["fail"] == {"skipped": "RuntimeError: failed as asked"}
-        assert answers["sleep"] == {"skipped": "not done after 0 s"}
+        assert answers["spin"] == {"skipped": "not done after 0.2 s of CPU time"}
         assert set(labels) == {"majority"}
     process.close()
 
 
 def test_a_peer_that_does_not_answer_is_skipped():
     process = PeerProcess(sys.executable)
-    answers, labels = process.ask("check", ["majority"], np.zeros((3, 3), np.int8), -120)  # no patience at all
+    answers, labels = process.ask("check", ["majority"], np.zeros((3, 3), np.int8), -12)  # no patience at all
     assert answers == {"majority": {"skipped": "its process ended or did not answer"}}
     assert labels == {}
 
@@ -453,6 +453,19 @@ def test_a_peer_that_cannot_be_installed_is_skipped_with_the_reason(tmp_path, mo
     assert peers.why_missing(peer) == reason
     X, y = np.array([[1, -1, 1], [-1, -1, 0]], np.int8), np.array([1, -1], np.int8)
     assert panels._theirs(peer, X, y, 1.0) == {"method": {"skipped": reason}}
+
+
+def test_a_peer_is_asked_and_scored(tmp_path, monkeypatch):
+    monkeypatch.setattr(peers.Peer, "folder", tmp_path)
+    monkeypatch.setattr(peers.Peer, "python", Path(sys.executable))
+    (tmp_path / "ready").touch()
+    peer = peers.Peer("check", (), {"majority": "majority", "fail": "fails"})
+    X, y = np.array([[1, -1, 1], [-1, -1, 0], [0, 0, 1]], np.int8), np.array([1, -1, -1], np.int8)
+    found = panels._theirs(peer, X, y, 30.0)
+    assert found["majority"]["accuracy"] == 0.75
+    assert found["majority"]["cpu_seconds"] >= 0
+    assert found["fail"] == {"skipped": "RuntimeError: failed as asked"}
+    panels._process(peer.python).close()
 
 
 def _no_install(command, **_):
@@ -494,6 +507,7 @@ def test_scaling_measures_time_and_memory(tmp_path):
 
 
 def test_memory_is_the_rise_during_the_call():
-    _, seconds, memory = measured(lambda: np.ones(8_000_000).sum())
-    assert seconds > 0
-    assert memory is None or 50 < memory < 200
+    _, measures = measured(lambda: np.ones(8_000_000).sum())
+    assert measures["seconds"] > 0
+    assert measures["cpu_seconds"] > 0
+    assert measures["memory_mb"] is None or 50 < measures["memory_mb"] < 200

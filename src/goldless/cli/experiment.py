@@ -31,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peers", action="store_true", help="panels: also other packages, each installed in its own environment"
     )
     parser.add_argument(
-        "--timeout", type=_positive, default=120, metavar="S", help="panels: patience with a peer (default 120 s)"
+        "--timeout",
+        type=_positive,
+        default=120,
+        metavar="S",
+        help="panels: CPU seconds a peer may take (default 120)",
     )
     parser.add_argument("--fresh", action="store_true", help="do again what is already done")
 

@@ -98,7 +98,7 @@ def _score_runtime(X: NDArray[np.int8], n_voters: int) -> dict[str, Any]:
     covariance = np.cov(X[:, :n_voters].T.astype(float))
     gl.score_matrix(covariance)  # compiled before it is timed
     times = [measured(gl.score_matrix, covariance)[1] for _ in range(3)]
-    return {"n_voters": int(covariance.shape[0]), "seconds": min(times)}
+    return {"n_voters": int(covariance.shape[0]), "seconds": min(time["seconds"] or 0.0 for time in times)}
 
 
 def _tables_of(X: NDArray[np.int8], y: NDArray[np.int8], pictures: bool) -> dict[str, Any]:

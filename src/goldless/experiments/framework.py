@@ -18,7 +18,7 @@ class Settings:
     """What the user asked for.
 
     ``draws``, ``quick``, ``seed`` and ``peers`` are part of the record; ``data``, the folder of real data, and
-    ``timeout``, the patience with a peer in seconds, are not.
+    ``timeout``, the CPU seconds a peer may take, are not.
     """
 
     draws: int = 1

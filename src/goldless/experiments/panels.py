@@ -122,20 +122,19 @@ def _ours(X: NDArray[np.int8], y: NDArray[np.int8]) -> dict[str, Any]:
                 return model, model.predict(X)
 
             try:
-                (model, labels), seconds, memory = measured(label)
+                (model, labels), measures = measured(label)
             except ValueError as error:
                 results[name] = {"skipped": " ".join(str(error).split())[:160]}
                 continue
-            accuracy = gl.balanced_accuracy(y, labels)
-            results[name] = {"accuracy": accuracy, "seconds": seconds, "memory_mb": memory}
+            results[name] = {"accuracy": gl.balanced_accuracy(y, labels), **measures}
             if name == "search":
                 results[name] |= {"ambiguous": model.ambiguous_, "n_groups": model.n_groups_}
     return results
 
 
 @cache
-def _process(peer: Peer) -> PeerProcess:
-    return PeerProcess(peer.python)
+def _process(python: Path) -> PeerProcess:
+    return PeerProcess(python)
 
 
 def _theirs(peer: Peer, X: NDArray[np.int8], y: NDArray[np.int8], timeout: float) -> dict[str, Any]:
@@ -143,7 +142,7 @@ def _theirs(peer: Peer, X: NDArray[np.int8], y: NDArray[np.int8], timeout: float
     if reason:
         return {name: {"skipped": reason} for name in peer.methods}
     codes = np.where(X == 0, -1, (X + 1) // 2).astype(np.int8)
-    answers, labels = _process(peer).ask(peer.package, list(peer.methods), codes, timeout)
+    answers, labels = _process(peer.python).ask(peer.package, list(peer.methods), codes, timeout)
     for name, found in labels.items():
         answers[name]["accuracy"] = gl.balanced_accuracy(y, 2 * found.astype(int) - 1)
     return answers

@@ -74,7 +74,7 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
     paragraphs = [
         f"{len(board.panels)} panels of real votes on two classes, {len(board.families)} families; truth is used for "
         "scoring only. Balanced accuracy. Every method has its defaults on every panel, one thread, and is timed "
-        "without imports and compilation; memory is the rise above where the process stood.",
+        "(CPU seconds) without imports and compilation; memory is the rise above where the process stood.",
         'Our defaults were chosen with scores on these panels in view, so the figures of "LatentSML()" and '
         '"DawidSkene()" are optimistic; the textbook rows, SML+EM and the peers had no such help.',
     ]
@@ -103,7 +103,7 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
             ),
             Figure(
                 "accuracy-and-time",
-                "Mean gain over the majority vote against the total time on all panels.",
+                "Mean gain over the majority vote against the total CPU time on all panels.",
                 lambda figure: _draw_time(figure, board),
                 height=3.8,
             ),
@@ -117,7 +117,7 @@ def _leaderboard(board: _Board) -> Table:
         pairs = board.pairs(method)
         gain = pairs[:, 0] - pairs[:, 1]
         finished = len(pairs)
-        seconds, memory = board.measured(method, "seconds"), board.measured(method, "memory_mb")
+        seconds, memory = board.measured(method, "cpu_seconds"), board.measured(method, "memory_mb")
         rows.append(
             [
                 _LABELS[method],
@@ -136,7 +136,7 @@ def _leaderboard(board: _Board) -> Table:
         )
     rows.sort(key=lambda row: -(row[4] if row[4] is not None else -np.inf))
     header = ["", "panels", "mean %", "mean of families %", "over majority", "wins > 0.5", "losses > 0.5"]
-    header += ["losses > 2", "worst", "median s", "total s", "most MB"]
+    header += ["losses > 2", "worst", "median CPU s", "total CPU s", "most MB"]
     formats = ["", "d", ".2f", ".2f", "+.2f", "d", "d", "d", "+.1f", ".3f", ".1f", ".0f"]
     note = "Over majority, wins and losses: in points, on the panels the method finished."
     return Table("leaderboard", "Leaderboard", header, _rounded(rows), formats, note)
@@ -239,7 +239,7 @@ def _draw_against_majority(figure: Any, board: _Board) -> None:
 def _draw_time(figure: Any, board: _Board) -> None:
     ax = figure.subplots()
     for method in board.methods:
-        pairs, seconds = board.pairs(method), board.measured(method, "seconds")
+        pairs, seconds = board.pairs(method), board.measured(method, "cpu_seconds")
         if not len(pairs) or not seconds:
             continue
         colour = COLOURS["violet" if method == "search" else "teal" if method in OURS else "orange"]
@@ -248,5 +248,5 @@ def _draw_time(figure: Any, board: _Board) -> None:
         ax.annotate(
             _LABELS[method], (sum(seconds), gain), xytext=(7, 4), textcoords="offset points", fontsize=8, color=colour
         )
-    ax.set(xscale="log", xlabel="seconds for all panels it finished", ylabel="points over the majority vote")
+    ax.set(xscale="log", xlabel="CPU seconds for all panels it finished", ylabel="points over the majority vote")
     ax.margins(x=0.25, y=0.12)

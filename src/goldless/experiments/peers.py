@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from goldless.datasets import cache_folder
 
+_PATIENCE = 10  # times the CPU time allowed, by the clock
 _ADAPTER = Path(__file__).with_name("peer_adapter.py")
 
 
@@ -113,7 +114,7 @@ class PeerProcess:
             votes, labels = Path(folder) / "votes.npz", Path(folder) / "labels.npz"
             np.savez(votes, codes=codes)
             job = {"package": package, "methods": methods, "votes": str(votes), "labels": str(labels)}
-            line = self._exchange(json.dumps({**job, "timeout": timeout}), timeout * len(methods) + 120)
+            line = self._exchange(json.dumps({**job, "timeout": timeout}), _PATIENCE * timeout * len(methods) + 120)
             if not line:
                 self.close()
                 return {name: {"skipped": "its process ended or did not answer"} for name in methods}, {}

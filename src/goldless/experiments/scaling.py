@@ -71,8 +71,8 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
         warnings.simplefilter("ignore", UserWarning)
         _warm_up()
         for name, (_, _, make) in _METHODS.items():
-            labels, seconds, memory = measured(lambda make=make: make().fit(X).predict(X))
-            result[name] = {"seconds": seconds, "memory_mb": memory, "error": gl.balanced_error(y, labels)}
+            labels, measures = measured(lambda make=make: make().fit(X).predict(X))
+            result[name] = {**measures, "error": gl.balanced_error(y, labels)}
     return result
 
 
@@ -92,25 +92,25 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
         for value, draws in results.items():
             row: list[Any] = [value]
             for name in _METHODS:
-                row += [_median(draws, name, "seconds"), _median(draws, name, "memory_mb")]
+                row += [_median(draws, name, "cpu_seconds"), _median(draws, name, "memory_mb")]
             rows.append(row)
-        header = [_SWEEPS[sweep], *(text for label, _, _ in _METHODS.values() for text in (f"{label} s", "MB"))]
+        header = [_SWEEPS[sweep], *(t for label, _, _ in _METHODS.values() for t in (f"{label} s", "MB"))]
         title = f"Against the number of {_SWEEPS[sweep][:-2]} ({_SETTING[sweep]})"
         formats = [",", *[".3g", ".0f"] * len(_METHODS)]
         tables.append(Table(f"by-{sweep.lower()}", title, header, rows, formats))
     fewest = min(len(results) for by_value in sweeps.values() for results in by_value.values())
     return Summary(
         [
-            "Seconds to fit and predict, and megabytes by which memory rose meanwhile above the votes themselves; "
-            f"medians of {fewest} draws, one unit at a time, compiled beforehand. Votes are drawn from the model, so "
+            "CPU seconds to fit and predict, and megabytes by which memory rose meanwhile above the votes "
+            f"themselves; medians of {fewest} draws, one unit at a time, compiled beforehand. Votes are drawn from the model, so "
             "that nearly every row is distinct when there are many voters: real votes repeat more and are faster."
         ],
         tables,
         [
             Figure(
                 "time",
-                "Seconds to fit and predict against items, voters and groups.",
-                lambda figure: _draw(figure, sweeps, "seconds", "seconds"),
+                "CPU seconds to fit and predict against items, voters and groups.",
+                lambda figure: _draw(figure, sweeps, "cpu_seconds", "CPU seconds"),
                 height=3.6,
             ),
             Figure(
