@@ -13,6 +13,8 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,12 +140,20 @@ def do(job: dict[str, Any], measured: Any) -> dict[str, Any]:
     return answer
 
 
+def _leave_with(parent: int) -> None:
+    """End when the process that asked is gone, also in the middle of a job."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
 def main() -> None:
     """Answer jobs until the input ends; what packages print goes to standard error."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     if str(Path(__file__).parent) in sys.path:
         sys.path.remove(str(Path(__file__).parent))
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     measured = _measured()
     for line in sys.stdin:
         answers.write(json.dumps(do(json.loads(line), measured)) + "\n")
