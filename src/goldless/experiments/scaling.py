@@ -103,8 +103,8 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
         [
             "CPU seconds to fit and predict, and megabytes by which memory rose meanwhile above the votes "
             f"themselves; medians of {fewest} draws, one unit at a time, compiled beforehand. Votes are drawn from "
-            "the model, so that nearly every row is distinct when there are many voters: real votes repeat more and are "
-            "faster."
+            "the model, so that nearly every row is distinct when there are many voters: real votes repeat more "
+            "and are faster."
         ],
         tables,
         [
