@@ -37,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="panels: CPU seconds a peer may take (default 120)",
     )
+    parser.add_argument(
+        "--most-votes", type=_positive, metavar="N", help="panels: give peers only panels with so many votes"
+    )
     parser.add_argument("--fresh", action="store_true", help="do again what is already done")
 
 
@@ -58,6 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
         peers=arguments.peers,
         data=arguments.data,
         timeout=float(arguments.timeout),
+        most_votes=arguments.most_votes,
     )
 
     def say(text: str) -> None:

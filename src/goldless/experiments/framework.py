@@ -17,8 +17,8 @@ from goldless.experiments.tables import Table
 class Settings:
     """What the user asked for.
 
-    ``draws``, ``quick``, ``seed`` and ``peers`` are part of the record; ``data``, the folder of real data, and
-    ``timeout``, the CPU seconds a peer may take, are not.
+    All but ``data``, the folder of real data, is part of the record. ``timeout`` and ``most_votes`` are the CPU seconds
+    a peer may take and the largest panel it is given.
     """
 
     draws: int = 1
@@ -27,11 +27,13 @@ class Settings:
     peers: bool = False
     data: str | None = None
     timeout: float = 120.0
+    most_votes: int | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The part that decides what is computed."""
-        return {"draws": self.draws, "quick": self.quick, "seed": self.seed, "peers": self.peers}
+        asked = {"draws": self.draws, "quick": self.quick, "seed": self.seed, "peers": self.peers}
+        return asked | ({"timeout": self.timeout, "most_votes": self.most_votes} if self.peers else {})
 
 
 @dataclass(frozen=True)

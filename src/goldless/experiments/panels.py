@@ -67,6 +67,8 @@ def units(settings: Settings) -> list[Unit]:
         found.append(Unit(f"{name}, goldless", {**common, "package": "goldless"}))
         for peer in PEERS if settings.peers else ():
             pinned = {"package": peer.package, "requirements": list(peer.requirements), "timeout": settings.timeout}
+            if settings.most_votes is not None and _n_votes(path) > settings.most_votes:
+                pinned["left_out"] = f"more than {settings.most_votes:,} votes: left out of this run"
             found.append(Unit(f"{name}, {peer.package}", {**common, **pinned}))
     if settings.quick:
         small = [unit for unit in found if "skipped" in unit.parameters][:1]
@@ -87,6 +89,11 @@ def _unfit(path: Path, entry: dict[str, Any]) -> str | None:
     return None if votes.shape[1] >= 3 else f"{votes.shape[1]} voters: three are needed"
 
 
+def _n_votes(path: Path) -> int:
+    with np.load(path, allow_pickle=False) as file:
+        return int((file["votes"] != 0).sum())
+
+
 def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
     """Run one package on one panel."""
     parameters = unit.parameters
@@ -98,6 +105,8 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
     if parameters["package"] == "goldless":
         return {**facts, "methods": _ours(X, y)}
     peer = next(peer for peer in PEERS if peer.package == parameters["package"])
+    if "left_out" in parameters:
+        return {**facts, "methods": {name: {"skipped": parameters["left_out"]} for name in peer.methods}}
     return {**facts, "methods": _theirs(peer, X, y, settings.timeout)}
 
 

@@ -161,7 +161,9 @@ def _command(record: dict[str, Any]) -> str:
         words.append(f"--draws {parameters['draws']}")
     words += [f"--seed {parameters['seed']}"] if parameters["seed"] else []
     words += ["--quick"] if parameters["quick"] else []
-    words += ["--peers"] if parameters["peers"] else []
+    if parameters["peers"]:
+        words.append(f"--peers --timeout {parameters['timeout']:g}")
+        words += [f"--most-votes {parameters['most_votes']}"] if parameters["most_votes"] else []
     return " ".join([*words, f"-o {name}"])
 
 
