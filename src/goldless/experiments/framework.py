@@ -17,8 +17,8 @@ from goldless.experiments.tables import Table
 class Settings:
     """What the user asked for.
 
-    All but ``data``, the folder of real data, is part of the record. ``timeout`` and ``most_votes`` are the CPU seconds
-    a peer may take and the largest panel it is given.
+    All but ``data``, the folder of real data, is part of the record. ``timeout`` and ``most_votes`` are the CPU
+    seconds a peer may take and the largest panel it is given.
     """
 
     draws: int = 1
