@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -132,6 +133,7 @@ def _in_processes(experiment: Experiment, units: list[Unit], settings: Settings,
     if not units:
         return
     context = multiprocessing.get_context("spawn")
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(min(workers, len(units)), mp_context=context, initializer=_start_worker)
     try:
         queue = iter(units)
@@ -150,6 +152,11 @@ def _in_processes(experiment: Experiment, units: list[Unit], settings: Settings,
             f"a worker of {experiment.name} died, perhaps for want of memory; what is finished is kept: run the same "
             "command again, with fewer --workers"
         ) from None
+    except BaseException:  # an interruption: what runs is given up, what is finished is kept
+        for worker in multiprocessing.active_children():
+            if worker not in others:
+                worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -168,6 +175,7 @@ def _start_worker() -> None:
     """One thread for each worker, and no worker without its parent."""
     from threadpoolctl import threadpool_limits
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     os.environ["GOLDLESS_NUM_THREADS"] = "1"
     threadpool_limits(1)
     parent = multiprocessing.parent_process()
