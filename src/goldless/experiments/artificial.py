@@ -49,8 +49,8 @@ def units(settings: Settings) -> list[Unit]:
     ]
     return [
         Unit(f"{sweep} {value}, draw {draw}", {"sweep": sweep, "value": value, **parameters})
+        for draw in range(settings.draws)  # a run that is cut short has a few draws of everything
         for sweep, value, parameters in sweeps
-        for draw in range(settings.draws)
     ]
 
 

@@ -48,9 +48,9 @@ def units(settings: Settings) -> list[Unit]:
         values = {"n": (500, 1000), "m": (10, 20), "K": (4, 10)}
     return [
         Unit(f"{sweep} = {value}, draw {draw}", {"sweep": sweep, "value": value})
+        for draw in range(settings.draws)
         for sweep, some in values.items()
         for value in some
-        for draw in range(settings.draws)
     ]
 
 

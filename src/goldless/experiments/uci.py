@@ -43,13 +43,11 @@ def prepare(settings: Settings, say: Callable[[str], None]) -> None:
 
 def units(settings: Settings) -> list[Unit]:
     """One unit for each table and draw, one for each of the paper's own ensembles that is there."""
-    found = []
-    for name in _tables(settings):
-        reason = _missing(name, settings)
-        if reason:
-            found.append(Unit(f"{name}, left out", {"table": name, "left_out": reason}))
-            continue
-        found += [Unit(f"{name}, draw {d}", {"table": name, "draw": d}) for d in range(settings.draws)]
+    reasons = {name: _missing(name, settings) for name in _tables(settings)}
+    found = [Unit(f"{name}, left out", {"table": name, "left_out": why}) for name, why in reasons.items() if why]
+    for draw in range(settings.draws):
+        there = [name for name, why in reasons.items() if not why]
+        found += [Unit(f"{name}, draw {draw}", {"table": name, "draw": draw}) for name in there]
     own = _own_folder(settings)
     if not settings.quick and own is not None:
         found += [
