@@ -82,7 +82,7 @@ def main() -> None:
             with plt.rc_context({**dict.fromkeys(colours, ink), "svg.hashsalt": name}):
                 figure = draw(ink)
                 file = DOCS / "images" / f"{name}-{theme}.svg"
-                figure.savefig(file, transparent=True, metadata={"Date": None})
+                figure.savefig(file, transparent=True, bbox_inches="tight", metadata={"Date": None})
                 plt.close(figure)
 
 

@@ -36,7 +36,7 @@ EXAMPLES = DOCS.parent / "examples"
 _FENCE = re.compile(r"^```(\w*)(.*)$")
 _TITLE = re.compile(r'title="([^"]+)"')
 _NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
-_WIDTH = 88
+_WIDTH = 80
 _SHELL = re.compile(r"[|<>;&$*`]")
 
 

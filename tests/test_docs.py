@@ -118,3 +118,8 @@ def test_there_is_an_example_for_everybody():
     assert len(starts) == len(EXAMPLES) == 5
     for page, script in zip(starts, EXAMPLES, strict=True):
         assert f"examples/{script.name}" in page.read_text()
+
+
+def test_the_reference_has_every_public_name():
+    shown = {name.rpartition(".")[2] for name in re.findall(r"^::: (\S+)", (ROOT / "docs/api.md").read_text(), re.M)}
+    assert set(goldless.__all__) - shown == set()
