@@ -466,6 +466,15 @@ def test_examples_of_the_help_work_when_pasted(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "0" / "report.html").exists()
 
 
+def test_bench_compares_with_a_sum(capsys):
+    assert main(["bench", "--items", "300", "--voters", "6", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [figure["method"] for figure in result["methods"]][-1] == "L-SML"
+    assert all(figure["ratio"] > 0 and figure["balanced_accuracy"] > 0.4 for figure in result["methods"])
+    assert main(["bench", "--items", "300", "--voters", "12"]) == 0
+    assert "fit + predict / sum" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(shell, capsys):
     assert main(["completion", shell]) == 0

@@ -7,7 +7,7 @@ import math
 import sys
 from importlib.metadata import version
 
-from goldless.cli import commands, experiment
+from goldless.cli import bench, commands, experiment
 from goldless.cli.completion import SHELLS, completion_script
 from goldless.cli.demo import run as run_demo
 from goldless.cli.select import select as select_panel
@@ -62,6 +62,9 @@ _EXAMPLES = {
     "experiment": """examples:
   goldless experiment artificial --quick -o artificial
   goldless experiment render artificial -o pages
+""",
+    "bench": """examples:
+  goldless bench --items 2000
 """,
     "completion": """examples:
   eval "$(goldless completion bash)"
@@ -187,6 +190,11 @@ def build_parser() -> argparse.ArgumentParser:
         add("experiment", experiment.run, "run an experiment of the paper, or write pages from its records", common)
     )
 
+    timing = add("bench", bench.run, "time every method on this machine, on simulated votes", common)
+    timing.add_argument("--items", type=_positive, default=100_000, help="number of items (default 100000)")
+    timing.add_argument("--voters", type=_several, default=20, help="number of voters, at least 4 (default 20)")
+    timing.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
+
     completion = add("completion", None, "print a completion script for a shell")
     completion.add_argument("shell", choices=SHELLS)
     completion.set_defaults(run=lambda arguments: commands.write_text(completion_script(parser, arguments.shell)))
@@ -247,6 +255,10 @@ def _positive(text: str) -> int:
 
 def _amount(text: str) -> float:
     return _bounded(float(text), text, 0, sys.float_info.max, "an amount of 0 or more")
+
+
+def _several(text: str) -> int:
+    return _bounded(int(text), text, 4, math.inf, "at least 4")  # type: ignore[return-value]
 
 
 def _share(text: str) -> float:
