@@ -176,6 +176,27 @@ def test_facts_and_other_models_can_be_diagnosed(simulated):
         gl.diagnose(gl.DawidSkene().fit(X), X[:, :5])
 
 
+def test_probabilities_are_calibrated_where_the_model_holds_and_tempered_where_not(simulated, fitted, diagnosis, rng):
+    X, y, true = simulated
+    assert diagnosis.calibration.temper == 1
+    free = fitted.predict_proba(X, calibration=diagnosis.calibration)[:, 1]
+    bins = np.minimum((5 * free).astype(int), 4)
+    gaps = [abs(free[bins == b].mean() - (y[bins == b] > 0).mean()) * np.mean(bins == b) for b in np.unique(bins)]
+    assert sum(gaps) < 0.04
+    assert abs(diagnosis.calibration.class_balance - true.class_balance) < 0.08
+    hard = rng.random(len(X)) < 0.3  # items on which everybody guesses together with a neighbour
+    X = X.copy()
+    X[hard] = np.sign(X[hard] + 2 * np.roll(X[hard], 1, axis=1))
+    model = fit(X, structure="independent")
+    found = quick(model, X)
+    assert found.fit_pvalue < 0.05
+    assert 0 < found.calibration.temper < 1
+    plain, tempered = model.predict_proba(X), model.predict_proba(X, calibration=found.calibration)
+    doubt = np.abs(np.log(tempered[:, 1] / tempered[:, 0]) - np.log(plain[:, 1] / plain[:, 0]))
+    assert doubt.max() > 0
+    np.testing.assert_array_equal(model.predict(X), model.predict(X))
+
+
 # -- laws ---------------------------------------------------------------------------------------------------
 
 

@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.diagnosis.intervals import Uncertainty, interval
 from goldless.diagnosis.panel_votes import PanelVotes
-from goldless.diagnosis.resampling import co_membership, default_resamples, resampled_worth
-from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
+from goldless.diagnosis.resampling import Resampled, co_membership, default_resamples, resample
+from goldless.diagnosis.result import Calibration, Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.tests_of_fit import fit_pvalue
 from goldless.diagnosis.verdict import Contest, plain_reading, verdict, what_is_open
 from goldless.diagnosis.worth import (
     Correlations,
     effective_votes,
     expected_balanced_accuracy,
+    modelled_effective_votes,
     one_more,
     uniqueness,
     within_class_correlations,
@@ -25,6 +26,7 @@ from goldless.diagnosis.worth import (
 from goldless.estimators.questions import next_to_label
 
 _NEAR_DUPLICATE = 0.8  # correlation within the classes
+_REJECTED = 0.05
 _Z = 1.959963984540054
 
 
@@ -99,9 +101,11 @@ def diagnose(
     if fit is None:
         without["fit_pvalue"] = "the model has as many parameters as there are pairs of voters"
     free, rates = _accuracies(panel, uncertainty, without)
-    expected, contests = _expectations(panel, uncertainty)
     correlations = within_class_correlations(panel.core_codes, panel.table.counts, panel.posterior)
-    worth, correlation_error = _worth(panel, uncertainty, correlations, seeds[2])
+    resampled = resample(panel, uncertainty, seeds[2])
+    worth = _worth(panel, correlations, resampled)
+    calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
+    expected, contests = _expectations(panel, uncertainty, calibration, resampled.optimism)
     clear = correlations.clear()
     core_groups = panel.free_model.groups
     model_groups = panel.latent.groups
@@ -125,6 +129,7 @@ def diagnose(
         overdispersion=panel.overdispersion,
         **rates,
         expected=tuple(expected.values()),
+        calibration=calibration,
         **worth,
         one_more={
             int(model_groups[panel.voters[core_groups == group][0]]): gain
@@ -132,7 +137,7 @@ def diagnose(
         },
         uniqueness=_unique(panel, clear),
         correlation=_spread_pairs(panel, correlations.pooled, 0.0),
-        correlation_error=_spread_pairs(panel, correlation_error, np.nan),
+        correlation_error=_spread_pairs(panel, resampled.correlation_error * np.sqrt(panel.overdispersion), np.nan),
         echo=_spread_pairs(panel, clear.pooled, 0.0),
         co_membership=together,
         n_resamples=resamples,
@@ -177,9 +182,12 @@ def _copies(panel: PanelVotes) -> NDArray[np.int64]:
     return np.flatnonzero((copy_of != np.arange(len(copy_of))) & np.isin(copy_of, panel.voters))
 
 
-def _expectations(panel: PanelVotes, uncertainty: Uncertainty) -> tuple[dict[str, Expectation], list[Contest]]:
+def _expectations(
+    panel: PanelVotes, uncertainty: Uncertainty, calibration: Calibration, optimism: float
+) -> tuple[dict[str, Expectation], list[Contest]]:
     """Return what is expected of each way to label, and how the combined labels compare with the others."""
-    posterior, counts = panel.posterior, panel.table.counts
+    counts, tempered = panel.table.counts, calibration.temper < 1
+    posterior = panel.calibrated_posterior(calibration) if tempered else panel.posterior
     alone = np.where(panel.table.codes >= 0, panel.table.codes, 0.5)
     singles = [expected_balanced_accuracy(alone[:, voter], posterior, counts) for voter in panel.voters]
     best = int(panel.voters[int(np.argmax(singles))])
@@ -191,8 +199,9 @@ def _expectations(panel: PanelVotes, uncertainty: Uncertainty) -> tuple[dict[str
     centres, covariance = uncertainty.expected_accuracies(stacked)
     expected, contests = {}, []
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
-        value = expected_balanced_accuracy(way, posterior, counts)
-        middle = value if panel.centred_on_report else centres[row]
+        own = optimism if name == "combined" else 0.0
+        value = max(expected_balanced_accuracy(way, posterior, counts) - own, 0.5 * (own > 0))
+        middle = value if panel.centred_on_report or tempered else centres[row] - own
         low, high = interval(middle, np.sqrt(covariance[row, row]), value)
         single = (panel.names[best], best) if name == "best single voter" else ()
         expected[name] = Expectation(name, value, (float(low), float(high)), *single)
@@ -203,24 +212,36 @@ def _expectations(panel: PanelVotes, uncertainty: Uncertainty) -> tuple[dict[str
     return expected, contests
 
 
-def _worth(
-    panel: PanelVotes, uncertainty: Uncertainty, correlations: Correlations, rng: np.random.Generator
-) -> tuple[dict[str, Any], NDArray[np.float64]]:
-    """Return the effective votes with intervals, and the standard errors of the correlations."""
+def _worth(panel: PanelVotes, correlations: Correlations, resampled: Resampled) -> dict[str, Any]:
+    """Return the effective votes with intervals, normal on the log scale."""
     clear = correlations.clear()
     values = np.array([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
-    resampled, correlation_error = resampled_worth(panel, uncertainty, rng)
-    widen = np.sqrt(panel.overdispersion)
-    reach = _Z * widen * np.log(resampled).std(axis=0, ddof=1)
-    most = float(len(panel.voters))
-    ends = np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1).clip(1.0, most)
-    result = {
+    reach = _Z * np.sqrt(panel.overdispersion) * np.log(resampled.worth).std(axis=0, ddof=1)
+    ends = np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1).clip(1.0, len(panel.voters))
+    return {
         "effective_votes": float(values[2]),
         "effective_votes_interval": ends[2],
         "effective_votes_by_class": values[:2],
         "effective_votes_by_class_interval": ends[:2],
     }
-    return result, correlation_error * widen
+
+
+def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None, worth: float) -> Calibration:
+    """Return how to calibrate probabilities.
+
+    Where the model holds, the class balance is freed of its prior and nothing is tempered. Where it does not, voters
+    share more than the groups explain: with equal correlations left over, the log-odds of the votes would have to be
+    multiplied by effective votes over those that the model counts on. Half of that is taken, on the log scale,
+    because part of what is left over does not touch the labels, and the log-odds are averaged over the uncertainty of
+    the rates (MacKay 1992).
+    """
+    if fit is None or fit >= _REJECTED:
+        balance = panel.model.class_balance_ if panel.centred_on_report else panel.free_model.class_balance
+        return Calibration(1.0, float(balance))
+    shared = min(1.0, worth / modelled_effective_votes(panel.latent.subset(panel.voters)))
+    variance = uncertainty.log_odds_variance()
+    averaged = panel.table.counts @ (1 / np.sqrt(1 + np.pi / 8 * variance)) / panel.table.n_items
+    return Calibration(float(np.sqrt(shared) * averaged), float(panel.model.class_balance_))
 
 
 def _unique(panel: PanelVotes, clear: Correlations) -> NDArray[np.float64]:

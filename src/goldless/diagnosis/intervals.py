@@ -48,7 +48,14 @@ class Uncertainty:
         return float(np.sqrt(self.covariance[-1, -1]) * rate * (1 - rate))
 
     def _error(self, gradients: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", gradients, self.covariance, gradients), 0.0))
+        return np.sqrt(np.maximum(((gradients @ self.covariance) * gradients).sum(axis=1), 0.0))
+
+    def log_odds_variance(self) -> NDArray[np.float64]:
+        """Return the sampling variance of the log-odds of Y of every pattern."""
+        variance = np.empty(len(self.panel.core_codes))
+        for block in self.panel.scores.blocks():
+            variance[block.rows] = ((block.contrast @ self.covariance) * block.contrast).sum(axis=1)
+        return np.maximum(variance, 0.0)
 
     def expected_accuracies(self, labels: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the expected balanced accuracies of ways to label, and the covariance of their errors.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.diagnosis.intervals import Uncertainty
 from goldless.diagnosis.panel_votes import PanelVotes
-from goldless.diagnosis.worth import effective_votes, within_class_correlations
+from goldless.diagnosis.worth import effective_votes, expected_balanced_accuracy, within_class_correlations
+from goldless.maths.latent_model import log_odds
 from goldless.maths.search import search_structure
 from goldless.progress import part
 from goldless.votes.counts import PairCounts
@@ -32,19 +34,29 @@ def default_resamples(panel: PanelVotes) -> int:
     return int(np.clip(_SEARCH_BUDGET / n_voters**3, _FEWEST_RESAMPLES, _MOST_RESAMPLES))
 
 
-def resampled_worth(
-    panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Resample items and return how effective votes and correlations vary.
+class Resampled(NamedTuple):
+    """What varies when the items are resampled.
 
-    Every pattern's count is drawn anew (Poisson); the rates follow by one Newton step, and the posterior with them.
-
-    Returns
-    -------
+    Attributes
+    ----------
     worth : ndarray of shape (n_resamples, 3)
         Effective votes: negative class, positive class, pooled.
-    error : ndarray of shape (n_core, n_core)
+    correlation_error : ndarray of shape (n_core, n_core)
         Standard error of the pooled correlations.
+    optimism : float
+        By how much a model expects more of the labels it makes itself than it would without having made them.
+    """
+
+    worth: NDArray[np.float64]
+    correlation_error: NDArray[np.float64]
+    optimism: float
+
+
+def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generator) -> Resampled:
+    """Resample items, and let the model follow.
+
+    Every pattern's count is drawn anew (Poisson); the rates follow by one Newton step, and the posterior with them.
+    The optimism is how much better the labels of a resampled model look to it than to the model at hand (Efron 1983).
     """
     scores, counts = panel.scores, panel.table.counts
     covariance = uncertainty.covariance / panel.overdispersion
@@ -53,17 +65,22 @@ def resampled_worth(
     for block in scores.blocks():
         steps += (drawn[:, block.rows] - counts[block.rows]) @ block.score
     steps = np.clip(steps @ covariance, -3.0, 3.0)
-    worth = []
+    now = panel.free_model.posterior(panel.core_codes)
+    worth, optimism = [], []
     total, squares = np.zeros((2, len(panel.voters), len(panel.voters)))
-    for resample, step in zip(drawn, steps, strict=True):
-        posterior = scores.stepped(step).posterior(panel.core_codes)
-        correlations = within_class_correlations(panel.core_codes, resample, posterior)
+    for resampled, step in zip(drawn, steps, strict=True):
+        model = scores.stepped(step)
+        posterior = model.posterior(panel.core_codes)
+        labels = (log_odds(posterior) > model.log_prior_odds).astype(np.float64)
+        seen_by_itself = expected_balanced_accuracy(labels, posterior, resampled)
+        optimism.append(seen_by_itself - expected_balanced_accuracy(labels, now, counts))
+        correlations = within_class_correlations(panel.core_codes, resampled, posterior)
         total, squares = total + correlations.pooled, squares + correlations.pooled**2
         clear = correlations.clear()
         worth.append([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
     mean = total / _WORTH_RESAMPLES
     variance = np.maximum(squares / _WORTH_RESAMPLES - mean**2, 0.0) * _WORTH_RESAMPLES / (_WORTH_RESAMPLES - 1)
-    return np.array(worth), np.sqrt(variance)
+    return Resampled(np.array(worth), np.sqrt(variance), max(float(np.mean(optimism)), 0.0))
 
 
 def co_membership(

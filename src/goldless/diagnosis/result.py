@@ -34,6 +34,21 @@ class Expectation(NamedTuple):
     column: int | None = None
 
 
+class Calibration(NamedTuple):
+    """How to make probabilities less sure, or their class balance free; see ``predict_proba``.
+
+    Attributes
+    ----------
+    temper : float
+        Factor on the log-likelihood ratio of the votes, at most 1.
+    class_balance : float
+        Share of positive items to count with.
+    """
+
+    temper: float
+    class_balance: float
+
+
 class OtherReading(NamedTuple):
     """Another way to read the votes.
 
@@ -103,6 +118,9 @@ class Diagnosis:
         The estimates of the model.
     expected : tuple of Expectation
         Balanced accuracy expected of the combined labels, of Dawid and Skene's, of majority, of the best voter.
+    calibration : Calibration
+        ``model.predict_proba(X, calibration=diagnosis.calibration)`` gives calibrated probabilities where the model
+        holds, and less overconfident ones where it does not. Labels never change.
     effective_votes : float
         How many voters with independent errors the panel is worth.
     effective_votes_interval : ndarray of shape (2,)
@@ -158,6 +176,7 @@ class Diagnosis:
     balanced_accuracy_interval: NDArray[np.float64]
     class_balance_interval: NDArray[np.float64]
     expected: tuple[Expectation, ...]
+    calibration: Calibration
     effective_votes: float
     effective_votes_interval: NDArray[np.float64]
     effective_votes_by_class: NDArray[np.float64]

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.maths.latent_model import LatentModel
+
 _CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
 _SMALLEST_VARIANCE = 1e-9
 
@@ -110,6 +112,13 @@ def effective_votes(correlation: NDArray[np.float64]) -> float:
     1.8
     """
     return float(uniqueness(correlation).sum())
+
+
+def modelled_effective_votes(model: LatentModel) -> float:
+    """Return the effective votes that the groups of a model alone account for."""
+    positive, negative = model.conditional_covariance()
+    within = model.class_balance * positive + (1 - model.class_balance) * negative
+    return effective_votes(np.clip(_scaled(within, np.diag(within)), 0.0, 1.0))
 
 
 def one_more(correlation: NDArray[np.float64], groups: NDArray[np.int64]) -> dict[int, float]:

@@ -19,7 +19,7 @@ from goldless.estimators.persistence import save_estimator
 from goldless.estimators.tree_fit import balance_prior_items, release_balance
 from goldless.maths.checks import relabel
 from goldless.maths.em import EMResult, Prior, RatePrior, run_em
-from goldless.maths.latent_model import LatentModel, embed, probability
+from goldless.maths.latent_model import LatentModel, embed, log_odds, probability
 from goldless.metrics import balanced_accuracy
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import Votes, encode_votes, voter_name
@@ -243,15 +243,24 @@ class LatentEstimator(VoteEstimator):
         """Return log Pr(votes | positive) - log Pr(votes | negative) for rows of codes."""
         return self.latent_model_.log_likelihood_ratio(codes)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, calibration: tuple[float, float] | None = None) -> NDArray[np.float64]:
         """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
 
         The class balance enters here whatever the ``decision``, so with ``decision="ml"`` the most probable class
         need not be the predicted one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_voters)
+            Votes in the classes known from fit; items need not be those of the fit.
+        calibration : (temper, class_balance), optional
+            A factor on the log-likelihood ratio of the votes and the class balance to count with, as in
+            ``goldless.diagnose(model, X).calibration``; by default 1 and that of the model.
         """
-        positive = self._on_patterns(
-            X, lambda codes: probability(self._likelihood_ratio(codes) + self.latent_model_.log_prior_odds)
-        )
+        temper, prior = 1.0, self.latent_model_.log_prior_odds
+        if calibration is not None:
+            temper, prior = float(calibration[0]), float(log_odds(np.array(calibration[1])))
+        positive = self._on_patterns(X, lambda codes: probability(temper * self._likelihood_ratio(codes) + prior))
         return np.stack([1 - positive, positive], axis=1)
 
     def explain(self, X: Any) -> Explanation:

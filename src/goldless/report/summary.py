@@ -89,7 +89,11 @@ def summarize(
     estimate = table.pair_counts.covariance()
     covariance, fitted = estimate.covariance, latent.population_covariance()
     voters = _voters(diagnosis, latent, table, panel, groups)
-    of_panel = expected_balanced_accuracy(labels["panel"], posterior, table.counts)
+    trusted = posterior
+    if diagnosis.calibration.temper < 1:
+        patterns = _pattern_votes(model, votes, table)
+        trusted = model.predict_proba(patterns, calibration=diagnosis.calibration)[:, 1]
+    of_panel = expected_balanced_accuracy(labels["panel"], trusted, table.counts)
     expected = [
         {
             "method": row.method,
@@ -259,6 +263,7 @@ def _diagnosis(diagnosis: Diagnosis, groups: list[dict]) -> dict[str, Any]:
         "cannot_tell": list(diagnosis.cannot_tell),
         "independence_pvalue": _number(diagnosis.independence_pvalue),
         "fit_pvalue": _number(diagnosis.fit_pvalue),
+        "calibration": {name: _round(value) for name, value in diagnosis.calibration._asdict().items()},
         "class_balance_interval": [_round(end) for end in diagnosis.class_balance_interval],
         "effective_votes_by_class": [_round(value, 2) for value in diagnosis.effective_votes_by_class],
         "effective_votes_by_class_interval": [
