@@ -79,7 +79,7 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
         found.append(
             f"Group {groups[0]['name']} holds {len(groups[0]['voters'])} of {n_voters} voters. Whether its common "
             "source is the truth or a shared mistake cannot be told from votes: label a few items on which it "
-            "disagrees with the others."
+            "disagrees with the others (goldless ask names the most useful)."
         )
     weak = [voter["name"] for voter in voters if voter["informative"] and voter["balanced_accuracy"] < 0.5]
     if weak:
