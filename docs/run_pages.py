@@ -36,6 +36,7 @@ EXAMPLES = DOCS.parent / "examples"
 _FENCE = re.compile(r"^```(\w*)(.*)$")
 _TITLE = re.compile(r'title="([^"]+)"')
 _NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
+_DECIMAL = re.compile(r"\d*\.\d+")
 _WIDTH = 80
 _SHELL = re.compile(r"[|<>;&$*`]")
 
@@ -61,11 +62,27 @@ class Step:
     shown: Block | None
 
     @property
-    def agrees(self) -> bool:
-        """Whether the page shows what was printed."""
+    def is_shown(self) -> bool:
+        """Whether the page shows what was printed, to the letter."""
         if self.shown is None:
             return not self.printed
         return doctest.OutputChecker().check_output(self.shown.text, self.printed, doctest.ELLIPSIS)
+
+    @property
+    def agrees(self) -> bool:
+        """The same, but the last digit after a point may be one off: machines round differently."""
+        if self.is_shown or self.shown is None:
+            return self.is_shown
+        if _DECIMAL.sub("0.0", self.shown.text) != _DECIMAL.sub("0.0", self.printed):
+            return False
+        pairs = zip(_DECIMAL.findall(self.shown.text), _DECIMAL.findall(self.printed), strict=True)
+        return all(_one_off(shown, printed) for shown, printed in pairs)
+
+
+def _one_off(shown: str, printed: str) -> bool:
+    """Whether two decimals have as many digits and differ by one in the last at most."""
+    digits = len(shown.partition(".")[2])
+    return len(printed.partition(".")[2]) == digits and round(abs(float(shown) - float(printed)) * 10**digits) <= 1
 
 
 def pages() -> list[Path]:
@@ -192,7 +209,7 @@ def write_page(page: Path) -> bool:
     text = page.read_text()
     lines = text.splitlines()
     for step in reversed(list(run_page(page))):
-        if step.agrees:
+        if step.is_shown:
             continue
         printed = step.printed.splitlines()
         if step.shown is not None:

@@ -67,6 +67,20 @@ def test_pages_show_what_their_code_prints(page):
         )
 
 
+def test_the_last_digit_may_be_one_off():
+    """And nothing else: neither a word, nor a whole number, nor a digit by two."""
+
+    def agrees(shown, printed):
+        block = pages.Block("python", "", "", 0, 0)
+        return pages.Step(block, printed, pages.Block("text", "Output", shown, 0, 0)).agrees
+
+    assert agrees("p = 0.250, 12.3 %\n", "p = 0.251, 12.2 %\n")
+    assert agrees("5 of ... voters\n", "5 of 9 voters\n")
+    for other in ("p = 0.252\n", "p = 0.25\n", "q = 0.250\n", "p = 0.250 \n"):
+        assert not agrees("p = 0.250\n", other)
+    assert not agrees("5 of 9\n", "5 of 8\n")
+
+
 def test_blocks_that_do_not_run_are_few():
     """Every block of Python or shell is run, except a few that say why not."""
     found = [block for page in pages.pages() for block in pages.blocks(page.read_text())]
