@@ -172,8 +172,14 @@ def test_questions_end_with_the_items():
 
 def test_a_reading_that_foretells_the_labels_gains():
     ratios = np.array([[3.0, -3.0, 3.0], [-3.0, 3.0, -3.0], [0.0, 0.0, 0.0]])
-    evidence = label_evidence(ratios, np.zeros(3), np.array([True, False, True]), np.ones(3))
+    evidence = label_evidence(ratios, np.array([True, False, True]), np.ones(3))
     assert evidence[0] > evidence[2] > evidence[1]
+
+
+def test_names_of_classes_do_not_change_what_labels_tell(rng):
+    ratios, positive, items = rng.normal(0, 8, (4, 30)), rng.random(30) < 0.3, rng.integers(1, 4, 30).astype(float)
+    evidence = label_evidence(ratios, positive, items)
+    np.testing.assert_allclose(label_evidence(-ratios, ~positive, items), evidence)
 
 
 @pytest.mark.parametrize(

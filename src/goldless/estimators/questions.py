@@ -15,7 +15,7 @@ from goldless.votes.patterns import PatternTable
 
 _TEMPER = 0.3  # how far to believe a reading's log-odds; real votes depend more than modelled
 _LARGEST_PRIOR_ODDS = 3.0
-_LARGEST_ODDS = 10.0  # of a label under a reading: no reading is surer of itself than this
+_LARGEST_RATIO = 20.0  # no reading is surer of a label than this, in log-odds
 _DOUBT = 0.02  # weight of an item's own doubt, so that the hardest items are asked once readings agree
 _DECISIVE = np.log(19.0)  # log-odds of 95 to 5
 _REPEATED = 0.5  # a second label for the same pattern of votes tells less
@@ -79,8 +79,10 @@ def choose_questions(
     readings, weights = tuple(readings[number] for number in open_readings), weights[open_readings]
     weights = weights / weights.sum()
     ratios = np.array([reading.log_likelihood_ratio(table.codes) for reading in readings])
-    prior = np.array([reading.log_prior_odds for reading in readings]).clip(-_LARGEST_PRIOR_ODDS, _LARGEST_PRIOR_ODDS)
-    positive = probability((_TEMPER * ratios + prior[:, None]).clip(-_LARGEST_ODDS, _LARGEST_ODDS))
+    ratios = ratios.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
+    # one class balance for all: readings are to be told apart by which items are positive, not by how many
+    prior = np.clip(readings[int(np.argmax(weights))].log_prior_odds, -_LARGEST_PRIOR_ODDS, _LARGEST_PRIOR_ODDS)
+    positive = probability(_TEMPER * ratios + prior)
     told = _entropy(weights @ positive) - weights @ _entropy(positive)
     useful = told + _DOUBT * _entropy(weights @ probability(_TEMPER * ratios))
     free = np.ones(len(table.inverse), dtype=bool)

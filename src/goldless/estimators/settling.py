@@ -24,9 +24,9 @@ _SAME_LABELS = 0.01  # readings that differ in a smaller share of the labels are
 _FIRST_READING = 0.9  # what the reading of the votes alone is worth against all others together
 _FLIPPED = 1e-4  # what a reading is worth with the classes exchanged: most independent units beat a coin
 _TEMPERS = (0.05, 0.1, 0.2, 0.4, 0.8)  # how far to believe a reading's log-odds; real votes depend more than modelled
-_SHIFTS = (-1.0, 0.0, 1.0)  # how far its class balance may be off, in log-odds
+_SHIFTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)  # log-odds of the classes among items with known labels
+_LARGEST_RATIO = 20.0  # no reading is surer of a label than this, in log-odds
 _BALANCE_ERROR = np.log(2.0)  # standard error of a reading's class balance on real votes, in log-odds
-_LARGEST_PRIOR_ODDS = 3.0
 _CERTAIN = 1 - 1e-6  # rate of the voter that speaks known labels
 _SETTLED = 0.95  # a reading this probable needs no further facts
 _ITERATIONS = 60
@@ -106,9 +106,9 @@ def settle(
     and each reading with its classes exchanged gets a ten-thousandth of its own: items that separate readings are
     often those on which the usual reading errs, and a few of them must not turn everything round. Known labels
     multiply the weight by how well the reading foretells them. Its log-odds are too sure on real votes, by an unknown
-    factor, so this is averaged over factors and shifts. A known class balance counts against readings that estimate
-    another one; their estimates are taken to be good to a factor of two in the odds. Trusted voters are alone with Y,
-    and beat a coin.
+    factor, so this is averaged over factors and over class balances. A known class balance counts against readings
+    that estimate another one; their estimates are taken to be good to a factor of two in the odds. Trusted voters are
+    alone with Y, and beat a coin.
     """
     trusted = np.unique(votes.core_voter[facts.trusted])
     trusted = trusted[trusted >= 0]
@@ -128,16 +128,15 @@ def settle(
         accuracy = [candidate.balanced_accuracy[trusted].mean() for candidate in candidates]
         log_weights = np.where(np.array(accuracy) >= 0.5, log_weights, -np.inf)
     if facts.class_balance is not None:
-        log_weights = log_weights - (log_odds(np.array(facts.class_balance)) - balances) ** 2 / (
-            2 * _BALANCE_ERROR**2
-        )
+        error = (log_odds(np.array(facts.class_balance)) - balances) / _BALANCE_ERROR
+        log_weights = log_weights - error**2 / 2
     rows = facts.anchored
     codes = np.ascontiguousarray(votes.votes.codes[np.ix_(rows, votes.voters)])
     positive = facts.labels[rows] == 1
     ratios = np.array([candidate.log_likelihood_ratio(codes) for candidate in candidates])
     if len(rows):
         items = np.ones(len(rows)) if votes.weights is None else votes.weights[rows].astype(float)
-        log_weights = log_weights + label_evidence(ratios, balances, positive, items)
+        log_weights = log_weights + label_evidence(ratios, positive, items)
     weights = np.exp(log_weights - logsumexp(log_weights))
     return Settled(candidates, weights, ((ratios > 0) == positive).sum(axis=1), len(rows))
 
@@ -160,25 +159,24 @@ def describe_settled(settled: Settled) -> str:
 
 
 def label_evidence(
-    ratios: NDArray[np.float64],
-    log_prior_odds: NDArray[np.float64],
-    positive: NDArray[np.bool_],
-    items: NDArray[np.float64],
+    ratios: NDArray[np.float64], positive: NDArray[np.bool_], items: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return log Pr(known labels | votes) under each reading, averaged over tempers and shifts of its log-odds.
+
+    Items with known labels are seldom a random sample, so the balance of the classes among them is open, and the
+    same for all readings: a reading gains by telling the labels apart, not by guessing how many there are of each.
 
     Parameters
     ----------
     ratios : ndarray of shape (n_readings, n_known)
         Log-likelihood ratio of each item with a known label.
-    log_prior_odds : ndarray of shape (n_readings,)
     positive : ndarray of shape (n_known,)
     items : ndarray of shape (n_known,)
         How many items each stands for.
     """
-    sign = np.where(positive, 1.0, -1.0)
-    prior = log_prior_odds.clip(-_LARGEST_PRIOR_ODDS, _LARGEST_PRIOR_ODDS)[:, None]
-    terms = [log_expit(sign * (temper * ratios + prior + shift)) @ items for temper in _TEMPERS for shift in _SHIFTS]
+    towards = np.where(positive, 1.0, -1.0)
+    told = ratios.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
+    terms = [log_expit(towards * (temper * told + shift)) @ items for temper in _TEMPERS for shift in _SHIFTS]
     return logsumexp(terms, axis=0) - np.log(len(terms))
 
 
