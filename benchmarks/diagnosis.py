@@ -133,7 +133,7 @@ def coverage(n_panels: int) -> None:
             )
         )
         calibrations.append((name, *(f"{calibration_error(of):.4f}" for of in bins)))
-        print(f"{name}: done", file=sys.stderr, flush=True)
+        print(*rows[-1], *calibrations[-1][1:], file=sys.stderr, flush=True)
     print_table("Coverage of 95 % intervals", ("", "groups exact", "fit alarms", *held), rows)
     print_table("Calibration on the same panels", ("", "as it is", "with diagnosis.calibration"), calibrations)
 

@@ -105,7 +105,7 @@ def diagnose(
     resampled = resample(panel, uncertainty, seeds[2])
     worth = _worth(panel, correlations, resampled)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
-    expected, contests = _expectations(panel, uncertainty, calibration, resampled.optimism)
+    expected, contests = _expectations(panel, uncertainty, resampled.optimism)
     clear = correlations.clear()
     core_groups = panel.free_model.groups
     model_groups = panel.latent.groups
@@ -121,7 +121,7 @@ def diagnose(
     cannot_tell = what_is_open(panel, readings)
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
     return Diagnosis(
-        verdict=verdict(expected, contests, cannot_tell, independence, core_groups, type(model).__name__),
+        verdict=verdict(expected, contests, cannot_tell, (independence, fit), core_groups, type(model).__name__),
         voters=panel.names,
         n_items=panel.table.n_items,
         independence_pvalue=independence,
@@ -183,11 +183,10 @@ def _copies(panel: PanelVotes) -> NDArray[np.int64]:
 
 
 def _expectations(
-    panel: PanelVotes, uncertainty: Uncertainty, calibration: Calibration, optimism: float
+    panel: PanelVotes, uncertainty: Uncertainty, optimism: float
 ) -> tuple[dict[str, Expectation], list[Contest]]:
     """Return what is expected of each way to label, and how the combined labels compare with the others."""
-    counts, tempered = panel.table.counts, calibration.temper < 1
-    posterior = panel.calibrated_posterior(calibration) if tempered else panel.posterior
+    posterior, counts = panel.posterior, panel.table.counts
     alone = np.where(panel.table.codes >= 0, panel.table.codes, 0.5)
     singles = [expected_balanced_accuracy(alone[:, voter], posterior, counts) for voter in panel.voters]
     best = int(panel.voters[int(np.argmax(singles))])
@@ -201,7 +200,7 @@ def _expectations(
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
         own = optimism if name == "combined" else 0.0
         value = max(expected_balanced_accuracy(way, posterior, counts) - own, 0.5 * (own > 0))
-        middle = value if panel.centred_on_report or tempered else centres[row] - own
+        middle = value if panel.centred_on_report else centres[row] - own
         low, high = interval(middle, np.sqrt(covariance[row, row]), value)
         single = (panel.names[best], best) if name == "best single voter" else ()
         expected[name] = Expectation(name, value, (float(low), float(high)), *single)

@@ -136,10 +136,6 @@ class PanelVotes:
         """Pr(Y positive | votes) of every pattern, as the estimator says it."""
         return self.model.predict_proba(self._patterns)[:, 1]
 
-    def calibrated_posterior(self, calibration: Any) -> NDArray[np.float64]:
-        """Pr(Y positive | votes) of every pattern, calibrated."""
-        return self.model.predict_proba(self._patterns, calibration=calibration)[:, 1]
-
     @property
     def _patterns(self) -> Votes:
         return Votes(self.table.codes, self.votes.classes, getattr(self.model, "feature_names_in_", None))

@@ -13,6 +13,7 @@ from goldless.estimators.readings import NOTABLE_CHANGE, UNDECIDED_MARGIN
 FEWEST_ITEMS = 50
 _WORTH_IT = 0.005  # a gain in balanced accuracy for which a less plain method is worth using
 _ERRORS_SAVED = 0.1
+_REJECTED = 0.05
 _Z = 1.96
 
 
@@ -58,14 +59,19 @@ def verdict(
     expected: dict[str, Expectation],
     contests: list[Contest],
     cannot_tell: list[str],
-    independence_pvalue: float | None,
+    pvalues: tuple[float | None, float | None],
     groups: np.ndarray,
     method: str,
 ) -> str:
-    """Return one sentence: what is expected of each way to label, which to use and why."""
+    """Return one sentence: what is expected of each way to label, which to use and why.
+
+    ``pvalues`` are those of independence and of the fit of the groups.
+    """
     best = expected["best single voter"]
     figures = [f"{_name(row, method)} {_figure(row)}" for row in expected.values()]
     listed = f"expected balanced accuracy {', '.join(figures)}"
+    if pvalues[1] is not None and pvalues[1] < _REJECTED:
+        listed += ", all rather too high because voters share more than the groups explain"
     if cannot_tell:
         return (
             f"The votes cannot tell how good the labels are, for {cannot_tell[0]}; if the model is right, {listed}."
@@ -89,7 +95,7 @@ def verdict(
         )
         return f"Use weights for single voters (Dawid-Skene){unsure}, because {why}: {listed}."
     if grouped:
-        why = f"{grouped} of {len(groups)} voters echo others and independence is {_rejected(independence_pvalue)}"
+        why = f"{grouped} of {len(groups)} voters echo others and independence is {_rejected(pvalues[0])}"
     else:
         why = "the voters differ in accuracy"
     return f"Use the combined labels{unsure}, because {why}: {listed}."
@@ -119,7 +125,7 @@ def _figure(row: Expectation) -> str:
 
 
 def _rejected(pvalue: float | None) -> str:
-    if pvalue is None or pvalue >= 0.05:
+    if pvalue is None or pvalue >= _REJECTED:
         return "not what explains the votes best"
     return "rejected (p < 0.001)" if pvalue < 0.001 else f"rejected (p = {pvalue:.3f})"
 

@@ -89,11 +89,7 @@ def summarize(
     estimate = table.pair_counts.covariance()
     covariance, fitted = estimate.covariance, latent.population_covariance()
     voters = _voters(diagnosis, latent, table, panel, groups)
-    trusted = posterior
-    if diagnosis.calibration.temper < 1:
-        patterns = _pattern_votes(model, votes, table)
-        trusted = model.predict_proba(patterns, calibration=diagnosis.calibration)[:, 1]
-    of_panel = expected_balanced_accuracy(labels["panel"], trusted, table.counts)
+    of_panel = expected_balanced_accuracy(labels["panel"], posterior, table.counts)
     expected = [
         {
             "method": row.method,
