@@ -12,7 +12,14 @@ import goldless as gl
 from goldless.diagnosis.compare import holm
 from goldless.diagnosis.scores import PatternScores
 from goldless.diagnosis.tests_of_fit import fit_pvalue
-from goldless.diagnosis.worth import effective_votes, one_more, uniqueness, within_class_correlations
+from goldless.diagnosis.worth import (
+    effective_votes,
+    expected_balanced_accuracy,
+    one_more,
+    single_accuracies,
+    uniqueness,
+    within_class_correlations,
+)
 from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.em import RatePrior
 from goldless.maths.latent_model import LatentModel, independent_model
@@ -349,6 +356,14 @@ def test_an_echo_counts_less_the_closer_it_is():
     assert values == sorted(values, reverse=True)
     assert values[0] < 6
     assert values[-1] < 2.2
+
+
+def test_single_accuracies_are_those_of_each_voter(rng):
+    codes = rng.integers(-1, 2, (50, 4)).astype(np.int8)
+    posterior, counts = rng.random(50), rng.integers(1, 9, 50)
+    alone = np.where(codes >= 0, codes, 0.5)
+    one_by_one = [expected_balanced_accuracy(alone[:, voter], posterior, counts) for voter in range(4)]
+    np.testing.assert_allclose(single_accuracies(codes, posterior, counts), one_by_one)
 
 
 def test_effective_votes_of_equal_correlation():

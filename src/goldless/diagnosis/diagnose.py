@@ -20,6 +20,7 @@ from goldless.diagnosis.worth import (
     expected_balanced_accuracy,
     modelled_effective_votes,
     one_more,
+    single_accuracies,
     uniqueness,
     within_class_correlations,
 )
@@ -183,25 +184,25 @@ def _copies(panel: PanelVotes) -> NDArray[np.int64]:
 
 
 def _expectations(
-    panel: PanelVotes, uncertainty: Uncertainty, optimism: float
+    panel: PanelVotes, uncertainty: Uncertainty, optimism: tuple[float, float]
 ) -> tuple[dict[str, Expectation], list[Contest]]:
     """Return what is expected of each way to label, and how the combined labels compare with the others."""
     posterior, counts = panel.posterior, panel.table.counts
     alone = np.where(panel.table.codes >= 0, panel.table.codes, 0.5)
-    singles = [expected_balanced_accuracy(alone[:, voter], posterior, counts) for voter in panel.voters]
-    best = int(panel.voters[int(np.argmax(singles))])
+    best = int(panel.voters[int(np.argmax(single_accuracies(panel.core_codes, posterior, counts)))])
     labels = dict(panel.labels)
     if panel.free_model.n_groups == len(panel.voters) and type(panel.model).__name__ == "DawidSkene":
         del labels["Dawid-Skene"]  # it is the model itself
     ways = {**labels, "best single voter": alone[:, best]}
     stacked = np.stack([way.astype(np.float64) for way in ways.values()])
     centres, covariance = uncertainty.expected_accuracies(stacked)
+    chosen_by_itself = {"combined": optimism[0], "best single voter": optimism[1]}
     expected, contests = {}, []
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
-        own = optimism if name == "combined" else 0.0
+        own = chosen_by_itself.get(name, 0.0)
         value = max(expected_balanced_accuracy(way, posterior, counts) - own, 0.5 * (own > 0))
         middle = value if panel.centred_on_report else centres[row] - own
-        low, high = interval(middle, np.sqrt(covariance[row, row]), value)
+        low, high = interval(middle, np.sqrt(covariance[row, row] + own**2), value)
         single = (panel.names[best], best) if name == "best single voter" else ()
         expected[name] = Expectation(name, value, (float(low), float(high)), *single)
         if row:

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from goldless.diagnosis.intervals import Uncertainty
 from goldless.diagnosis.panel_votes import PanelVotes
-from goldless.diagnosis.worth import effective_votes, expected_balanced_accuracy, within_class_correlations
+from goldless.diagnosis.worth import (
+    effective_votes,
+    expected_balanced_accuracy,
+    single_accuracies,
+    within_class_correlations,
+)
 from goldless.maths.latent_model import log_odds
 from goldless.maths.search import search_structure
 from goldless.progress import part
@@ -43,20 +48,21 @@ class Resampled(NamedTuple):
         Effective votes: negative class, positive class, pooled.
     correlation_error : ndarray of shape (n_core, n_core)
         Standard error of the pooled correlations.
-    optimism : float
-        By how much a model expects more of the labels it makes itself than it would without having made them.
+    optimism : tuple of float
+        By how much a model expects too much of the labels it makes itself, and of the voter it takes for the best.
     """
 
     worth: NDArray[np.float64]
     correlation_error: NDArray[np.float64]
-    optimism: float
+    optimism: tuple[float, float]
 
 
 def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generator) -> Resampled:
     """Resample items, and let the model follow.
 
     Every pattern's count is drawn anew (Poisson); the rates follow by one Newton step, and the posterior with them.
-    The optimism is how much better the labels of a resampled model look to it than to the model at hand (Efron 1983).
+    The optimism is how much better the labels of a resampled model, and the voter it takes for the best, look to it
+    than to the model at hand (Efron 1983).
     """
     scores, counts = panel.scores, panel.table.counts
     covariance = uncertainty.covariance / panel.overdispersion
@@ -66,21 +72,25 @@ def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generat
         steps += (drawn[:, block.rows] - counts[block.rows]) @ block.score
     steps = np.clip(steps @ covariance, -3.0, 3.0)
     now = panel.free_model.posterior(panel.core_codes)
+    alone = np.where(panel.core_codes >= 0, panel.core_codes, 0.5)
     worth, optimism = [], []
     total, squares = np.zeros((2, len(panel.voters), len(panel.voters)))
     for resampled, step in zip(drawn, steps, strict=True):
         model = scores.stepped(step)
         posterior = model.posterior(panel.core_codes)
         labels = (log_odds(posterior) > model.log_prior_odds).astype(np.float64)
-        seen_by_itself = expected_balanced_accuracy(labels, posterior, resampled)
-        optimism.append(seen_by_itself - expected_balanced_accuracy(labels, now, counts))
+        best = np.argmax(single_accuracies(panel.core_codes, posterior, resampled))
+        chosen = labels, alone[:, best]
+        seen_by_itself = [expected_balanced_accuracy(way, posterior, resampled) for way in chosen]
+        optimism.append(np.subtract(seen_by_itself, [expected_balanced_accuracy(way, now, counts) for way in chosen]))
         correlations = within_class_correlations(panel.core_codes, resampled, posterior)
         total, squares = total + correlations.pooled, squares + correlations.pooled**2
         clear = correlations.clear()
         worth.append([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
     mean = total / _WORTH_RESAMPLES
     variance = np.maximum(squares / _WORTH_RESAMPLES - mean**2, 0.0) * _WORTH_RESAMPLES / (_WORTH_RESAMPLES - 1)
-    return Resampled(np.array(worth), np.sqrt(variance), max(float(np.mean(optimism)), 0.0))
+    of_labels, of_best = np.maximum(np.mean(optimism, axis=0), 0.0)
+    return Resampled(np.array(worth), np.sqrt(variance), (float(of_labels), float(of_best)))
 
 
 def co_membership(

@@ -159,6 +159,17 @@ def expected_balanced_accuracy(
     return float((sensitivity + specificity) / 2)
 
 
+def single_accuracies(
+    codes: NDArray[np.int8], posterior: NDArray[np.float64], counts: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return the expected balanced accuracy of every voter alone, a coin where it does not vote."""
+    positive, negative = counts * posterior, counts * (1 - posterior)
+    said_positive, said_negative = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
+    gain = positive @ (said_positive - said_negative) / max(positive.sum(), 1e-300)
+    gain += negative @ (said_negative - said_positive) / max(negative.sum(), 1e-300)
+    return 0.5 + gain / 4
+
+
 def unexplained_share(
     covariance: NDArray[np.float64], fitted: NDArray[np.float64], standard_error: NDArray[np.float64]
 ) -> float:
