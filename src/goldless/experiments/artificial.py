@@ -246,7 +246,7 @@ def _draw_recovery_and_mse(figure: Any, size: _Sweep) -> None:
     for ax in (left, right):
         shown, labels = ax.get_legend_handles_labels()
         handles.update(zip(labels, shown, strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
 
 
 def _draw_n_and_b(figure: Any, items: _Sweep, imbalance: _Sweep) -> None:

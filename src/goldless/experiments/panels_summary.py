@@ -238,15 +238,16 @@ def _draw_against_majority(figure: Any, board: _Board) -> None:
 
 def _draw_time(figure: Any, board: _Board) -> None:
     ax = figure.subplots()
+    places = {}
     for method in board.methods:
         pairs, seconds = board.pairs(method), board.measured(method, "cpu_seconds")
-        if not len(pairs) or not seconds:
-            continue
+        if len(pairs) and seconds:
+            places[method] = (sum(seconds), float((pairs[:, 0] - pairs[:, 1]).mean()))
+    for method, (seconds, gain) in places.items():
         colour = COLOURS["violet" if method == "search" else "teal" if method in OURS else "orange"]
-        gain = float((pairs[:, 0] - pairs[:, 1]).mean())
-        ax.plot([sum(seconds)], [gain], "o", color=colour, markersize=7)
-        ax.annotate(
-            _LABELS[method], (sum(seconds), gain), xytext=(7, 4), textcoords="offset points", fontsize=8, color=colour
-        )
+        ax.plot([seconds], [gain], "o", color=colour, markersize=7)
+        crowded = any(0 < s - seconds < 3 * seconds and abs(g - gain) < 0.4 for s, g in places.values())
+        side: dict[str, Any] = {"xytext": (-7, 4), "ha": "right"} if crowded else {"xytext": (7, 4), "ha": "left"}
+        ax.annotate(_LABELS[method], (seconds, gain), textcoords="offset points", fontsize=8, color=colour, **side)
     ax.set(xscale="log", xlabel="CPU seconds for all panels it finished", ylabel="points over the majority vote")
     ax.margins(x=0.25, y=0.12)

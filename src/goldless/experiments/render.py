@@ -147,9 +147,10 @@ def _compared(name: str, differences: Iterable[Difference]) -> list[str]:
 
 def _said(difference: Difference) -> str:
     gap = difference.here - difference.paper
+    change = f"{gap:+.0f}" if abs(gap) >= 10 else f"{gap:+.2g}"
     return (
         f"{difference.what}: {difference.here:.3g} {difference.unit} here, "
-        f"{difference.paper:.3g} in the paper ({gap:+.2g})"
+        f"{difference.paper:.3g} in the paper ({change})"
     )
 
 

@@ -99,10 +99,11 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
         formats = [",", *[".3g", ".0f"] * len(_METHODS)]
         tables.append(Table(f"by-{sweep.lower()}", title, header, rows, formats))
     fewest = min(len(results) for by_value in sweeps.values() for results in by_value.values())
+    taken = "one draw of each size" if fewest == 1 else f"medians of {fewest} draws"
     return Summary(
         [
             "CPU seconds to fit and predict, and megabytes by which memory rose meanwhile above the votes "
-            f"themselves; medians of {fewest} draws, one unit at a time, compiled beforehand. Votes are drawn from "
+            f"themselves; {taken}, one unit at a time, compiled beforehand. Votes are drawn from "
             "the model, so that nearly every row is distinct when there are many voters: real votes repeat more "
             "and are faster."
         ],
@@ -141,7 +142,7 @@ def _draw(figure: Any, sweeps: dict[str, dict[int, list[dict[str, Any]]]], what:
         if sweep != "n":
             ax.set_xticks(list(results), [str(value) for value in results])
             ax.minorticks_off()
-    legend_below(figure, axes[0], 5)
+    legend_below(figure, axes[0], 3)
 
 
 EXPERIMENT = Experiment("scaling", "How cost grows", 1, units, run, summarise, draws=3, quick_draws=1, alone=True)
