@@ -48,7 +48,7 @@ REFUSED = {
     "sparse": (scipy.sparse.csr_matrix([[0, 1]]), TypeError, r"Sparse data .* X.toarray\(\) .* missing=0"),
     "one dimension": ([0, 1, 1], ValueError, "Expected 2D array, got 1D .* Reshape your data"),
     "three dimensions": (np.zeros((2, 2, 2)), ValueError, "Expected 2D array, got 3D"),
-    "a path": ("votes.csv", TypeError, "array or a frame.* got a str"),
+    "a path to nothing": ("votes.csv", ValueError, "cannot read votes.csv: no such file"),
     "None": (None, TypeError, "got a NoneType"),
     "ragged": ([[0, 1], [1]], ValueError, "rows have different lengths"),
     "no items": (np.empty((0, 3)), ValueError, r"0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required"),

@@ -21,6 +21,7 @@ PUBLIC = [
     "OracleLatent",
     "Panel",
     "SpectralMetaLearner",
+    "VoteStream",
     "Votes",
     "VotesWarning",
     "assign_groups",

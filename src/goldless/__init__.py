@@ -30,6 +30,7 @@ from goldless.maths.selection import select_voters
 from goldless.metrics import balanced_accuracy, balanced_error
 from goldless.votes.conditional import conditional_covariance
 from goldless.votes.encoding import Votes, encode_votes
+from goldless.votes.sources import VoteStream
 from goldless.votes.warnings import AmbiguousReadingWarning, VotesWarning
 
 __version__ = _version("goldless")
@@ -47,6 +48,7 @@ __all__ = [
     "OracleLatent",
     "Panel",
     "SpectralMetaLearner",
+    "VoteStream",
     "Votes",
     "VotesWarning",
     "assign_groups",

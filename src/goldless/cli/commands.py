@@ -20,6 +20,7 @@ from goldless.cli.explain import explanation_columns
 from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen
+from goldless.cli.streaming import combine_stream, is_streamed
 from goldless.report import render_html, summarize
 from goldless.report.html import check_report_extra
 from goldless.terminal import Style
@@ -67,6 +68,9 @@ def report(arguments: argparse.Namespace) -> None:
 def combine(arguments: argparse.Namespace) -> None:
     """Write a label and its probability for every item."""
     check_output(arguments.output, arguments.force)
+    if is_streamed(arguments):
+        combine_stream(arguments)
+        return
     table, model, said = read_and_fit(arguments)
     votes = table.votes
     labels = model.predict(votes)

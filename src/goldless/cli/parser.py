@@ -32,6 +32,7 @@ _EXAMPLES = {
   goldless combine votes.csv --ignore truth -o labels.csv
   goldless combine votes.csv --ignore truth | head -n 3
   goldless combine votes.csv --ignore truth --explain -o why.csv
+  goldless combine votes.csv --ignore truth --engine stream -o labels.parquet
 """,
     "select": """examples:
   goldless simulate -o votes.csv
@@ -121,7 +122,8 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="add log-odds by group and, for each item, whose further vote would tell most",
     )
-    _output(combine, "file to write, .csv, .tsv or .jsonl (default: standard output)")
+    _output(combine, "file to write, .csv, .tsv, .jsonl or .parquet (default: standard output)")
+    _engine(combine)
 
     select = add(
         "select",
@@ -242,6 +244,18 @@ def _fitting() -> argparse.ArgumentParser:
     known.add_argument("--class-balance", type=_share, metavar="P", help="known share of the positive class")
     known.add_argument("--trusted", metavar="NAMES", help="voters that judge for themselves and well, with commas")
     return parent
+
+
+def _engine(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("votes that do not fit in memory")
+    group.add_argument(
+        "--engine",
+        choices=("memory", "stream", "dask"),
+        help="read all at once, in batches, or on a Dask cluster (default: batches for folders and large files)",
+    )
+    group.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of the Dask scheduler (default: start workers here)"
+    )
 
 
 def _output(parser: argparse.ArgumentParser, text: str, default: str | None = None) -> None:

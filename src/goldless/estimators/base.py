@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,22 @@ from goldless.estimators.explanation import Explanation, explain_patterns, sprea
 from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.estimators.tree_fit import balance_prior_items, release_balance
+from goldless.kernels.threads import row_chunks
 from goldless.maths.checks import relabel
 from goldless.maths.em import EMResult, Prior, RatePrior, run_em
+from goldless.maths.finish import finish_em
 from goldless.maths.latent_model import LatentModel, embed, log_odds, probability
 from goldless.metrics import balanced_accuracy
+from goldless.votes.blocks import CHUNK_ROWS
+from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import Votes, encode_votes, voter_name
 from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable
+from goldless.votes.patterns import PatternTable, join_bits
+from goldless.votes.sources import EncodedSource, as_stream
 from goldless.votes.warnings import warn_user
+from goldless.votes.whole import WholeVotes
+from goldless.votes.writing import LabelWriter, whole_file
 
 _TIE = 1e-9  # log-odds closer to zero than this are a tie
 _EXACT = 2**53  # whole numbers below this are exact as floats
@@ -49,6 +56,14 @@ class FitVotes:
         Everything that was read.
     weights : ndarray of shape (n_items,) or None
         How many items each row stands for.
+    counts : PairCounts
+        Pair counts of the voters that are fitted, over all items.
+    n_items : int
+        Number of items that they voted on.
+    all_table : PatternTable
+        Patterns of all voters.
+    whole : WholeVotes or None
+        All votes, if the tables are only a sample of their patterns.
     """
 
     table: PatternTable
@@ -57,6 +72,10 @@ class FitVotes:
     all_counts: PairCounts
     votes: Votes
     weights: NDArray[np.int64] | None
+    counts: PairCounts
+    n_items: int
+    all_table: PatternTable
+    whole: WholeVotes | None
 
     @property
     def voters(self) -> NDArray[np.int64]:
@@ -102,23 +121,40 @@ class VoteEstimator(BaseEstimator, ABC):
     def _check_parameters(self) -> None:
         """Refuse parameters that no votes could mend."""
 
+    def _needs_all_patterns(self) -> bool:
+        """Whether a sample of the patterns would not do, however many there are."""
+        return False
+
     def _read(self, X: Any, *, reset: bool) -> Votes:
-        """Encode votes; at fit learn the classes and the names, later check against them."""
+        """Encode votes in memory; at fit learn the classes and the names, later check against them."""
+        votes = self._open(X, reset=reset)
+        if isinstance(votes, EncodedSource):
+            raise TypeError(f"This needs votes in memory, an array or a frame, and not a {type(X).__name__}.")
+        return votes
+
+    def _open(self, X: Any, *, reset: bool) -> Votes | EncodedSource:
+        """Encode votes, or find out what a stream of votes holds; at fit learn the classes and names, later check."""
         if reset:
             self._check_parameters()
-            for name in [name for name in vars(self) if name.endswith("_")]:
+            for name in [name for name in vars(self) if name.endswith("_") or name == "_patterns"]:
                 delattr(self, name)  # a fit that fails leaves nothing of an earlier one
-        classes = None if reset else self.classes_
-        votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
+        known = {"classes": None if reset else self.classes_, "missing": self.missing, "positive": self.positive}
+        stream = as_stream(X)
+        votes = encode_votes(X, **known) if stream is None else stream.open(**known)
+        if isinstance(votes, Votes) and stream is not None:
+            votes = encode_votes(votes, **known)  # read into memory after all
         if reset:
-            self.classes_, self.n_features_in_ = votes.classes, votes.n_voters
-            if votes.voters is not None:
-                self.feature_names_in_ = votes.voters
+            self._learn_columns(votes)
         else:
             self._check_columns(votes)
         return votes
 
-    def _check_columns(self, votes: Votes) -> None:
+    def _learn_columns(self, votes: Votes | EncodedSource) -> None:
+        self.classes_, self.n_features_in_ = votes.classes, votes.n_voters
+        if votes.voters is not None:
+            self.feature_names_in_ = votes.voters
+
+    def _check_columns(self, votes: Votes | EncodedSource) -> None:
         """Compare names and number of the columns with those of the fit, in the words of scikit-learn."""
         name, known, given = type(self).__name__, getattr(self, "feature_names_in_", None), votes.voters
         if known is None and given is not None:
@@ -143,36 +179,63 @@ class VoteEstimator(BaseEstimator, ABC):
 
     def _read_for_fit(self, X: Any, sample_weight: ArrayLike | None) -> FitVotes:
         """Encode, check, collapse and count."""
-        votes = self._read(X, reset=True)
+        votes = self._open(X, reset=True)
+        self._check_voters(votes.n_voters)
+        if isinstance(votes, EncodedSource):
+            if sample_weight is not None:
+                raise ValueError(
+                    "sample_weight goes with votes in memory: a source says itself how often rows occur."
+                )
+            return self._prepare(CountedVotes.of_source(votes, self._needs_all_patterns()))
+        weights = as_counts(sample_weight, votes.n_items)
+        return self._prepare(CountedVotes.of_votes(votes, weights, self._needs_all_patterns()))
+
+    def _check_voters(self, n_voters: int) -> None:
         name, least = type(self).__name__, self._min_voters
-        if votes.n_voters < least:
+        if n_voters < least:
             raise ValueError(
-                f"{name} needs {least} voters, got {votes.n_voters} (n_features = {votes.n_voters}): with fewer, "
+                f"{name} needs {least} voters, got {n_voters} (n_features = {n_voters}): with fewer, "
                 "accuracies cannot be told from agreement; use MajorityVote."
             )
-        weights = as_counts(sample_weight, votes.n_items)
-        table = PatternTable.of(votes.codes, weights)
-        counts = table.pair_counts
+
+    def _prepare(self, counted: CountedVotes) -> FitVotes:
+        """Leave out what carries no information, and say what is odd."""
+        name, least, n_voters = type(self).__name__, self._min_voters, counted.votes.n_voters
+        counts = counted.counts
         cast, positive = counts.votes_cast, counts.positive_votes
         # a voter that says one thing on all items tells nothing; one that says it on some, and abstains on
         # others, is a one-sided rule and may tell a lot
         one_sided = (positive == 0) | (positive == cast)
-        informative = (cast > 0) & ~(one_sided & (cast == table.n_voted_items))
+        informative = (cast > 0) & ~(one_sided & (cast == counted.n_voted_items))
         copy_of = counts.first_copies()
-        _warn_about(votes, table, informative, copy_of, self._merges_copies)
-        fitted = informative & (copy_of == np.arange(votes.n_voters)) if self._merges_copies else informative
+        _warn_about(counted, informative, copy_of, self._merges_copies)
+        fitted = informative & (copy_of == np.arange(n_voters)) if self._merges_copies else informative
         if fitted.sum() < least:
             raise ValueError(
                 f"{name} needs {least} different voter(s) that use both classes, but there are only "
-                f"{int(fitted.sum())} among {votes.n_voters} (n_samples = {votes.n_items})"
+                f"{int(fitted.sum())} among {n_voters} (n_samples = {counted.n_rows})"
                 + ("; use MajorityVote." if least > 1 else ".")
             )
         number = np.cumsum(fitted) - 1
         core_voter = np.where(informative, number[copy_of] if self._merges_copies else number, -1)
         share = np.where(cast > 0, positive / np.maximum(cast, 1), 0.5)
-        core = table.informative(np.flatnonzero(fitted))
-        self._tie_code_ = more_frequent(core.codes, core.counts)
-        return FitVotes(core, core_voter, share, counts, votes, weights)
+        chosen = np.flatnonzero(fitted)
+        core, whole = counted.table.informative(chosen), counted.whole(chosen)
+        self._tie_code_ = int(2 * positive[fitted].sum() > cast[fitted].sum())
+        self.how_counted_ = counted.how
+        n_items = core.n_items if whole is None else whole.n_items
+        return FitVotes(
+            core,
+            core_voter,
+            share,
+            counts,
+            counted.votes,
+            counted.weights,
+            counts.voters(chosen),
+            n_items,
+            counted.table,
+            whole,
+        )
 
     # -- answers --------------------------------------------------------------------------------------------
 
@@ -186,14 +249,23 @@ class VoteEstimator(BaseEstimator, ABC):
 
     def _label(self, codes: NDArray[np.int8]) -> NDArray:
         """Return the labels of rows of codes."""
-        log_odds = self._log_odds(codes)
-        return self.classes_[np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(int))]
+        return self.classes_[self._decide(self._log_odds(codes))]
+
+    def _decide(self, log_odds: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the code of the class that log-odds speak for."""
+        return np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(np.int64))
+
+    @abstractmethod
+    def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Return the code of the label and the probability of the positive class, shape (n_rows, 2)."""
 
     def _on_patterns(self, X: Any, of_codes: Callable[[NDArray[np.int8]], NDArray]) -> NDArray:
         """Apply a function to the distinct rows only."""
         check_is_fitted(self)
-        table = PatternTable.of(self._read(X, reset=False).codes)
-        return of_codes(table.codes)[table.inverse]
+        votes = self._open(X, reset=False)
+        if isinstance(votes, EncodedSource):
+            return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
+        return on_distinct_rows(votes.codes, of_codes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the log-odds that decide: positive values mean the second class.
@@ -212,6 +284,90 @@ class VoteEstimator(BaseEstimator, ABC):
         without influence aside, and to the first class if both have as many.
         """
         return self._on_patterns(X, self._label)
+
+    def predict_to(self, X: Any, path: Any) -> dict[Any, int]:
+        """Write the label of every item and its probability to a file, batch by batch and in the input's order.
+
+        Parameters
+        ----------
+        X : array-like, frame or source of shape (n_items, n_voters)
+            Votes; best a path, blocks or a Dask collection (:class:`~goldless.VoteStream`).
+        path : path
+            File that ends in ``.parquet``, ``.csv`` or ``.tsv``, written whole or not at all. Its columns are the
+            name of the item (the identifier column of a file, the index of a pandas frame, or the number of the row,
+            from 1), the label, and the probability of the positive class.
+
+        Returns
+        -------
+        dict
+            How many items got each label.
+        """
+        check_is_fitted(self)
+        votes = self._open(X, reset=False)
+        counts = np.zeros(2, dtype=np.int64)
+        with whole_file(path) as draft, LabelWriter(draft, str(path), self.classes_) as writer:
+            for answer, beside in self._answers(votes):
+                codes = answer[:, 0].astype(np.int8)
+                counts += np.bincount(codes, minlength=2)
+                writer.write(_item_names(beside, writer.n_rows, len(codes)), codes, answer[:, 1])
+        return dict(zip(self.classes_.tolist(), counts.tolist(), strict=True))
+
+    def _answers(self, votes: Votes | EncodedSource) -> Iterator[tuple[NDArray[np.float64], Any]]:
+        """Yield labels and probabilities of blocks of rows, with what stands beside the rows."""
+        if isinstance(votes, EncodedSource):
+            yield from votes.rows(DistinctPass(self._answer))
+            return
+        for rows in row_chunks(votes.n_items, CHUNK_ROWS):
+            beside = None if votes.items is None else votes.items[rows]
+            yield on_distinct_rows(votes.codes[rows], self._answer), beside
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
+    ) -> Any:
+        """Add votes to those of earlier calls and fit again: exactly the fit of all of them together.
+
+        What is kept between calls is the table of distinct patterns, so the cost of a call follows their number
+        and not the number of items so far. ``y`` is ignored; a call of ``fit`` starts afresh.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_voters)
+            More votes.
+        y : ignored
+        sample_weight : array-like of int of shape (n_items,), optional
+            How many items each row stands for.
+        classes : array-like of shape (2,), optional
+            Labels, (negative, positive), if the first votes do not show both.
+        """
+        known = getattr(self, "_patterns", None)
+        if known is not None and classes is None:
+            classes = known.classes
+        votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
+        if known is not None and votes.n_voters == known.n_voters and votes.voters is None:
+            votes = Votes(votes.codes, votes.classes, known.voters)
+        table = PatternTable.of(votes.codes, as_counts(sample_weight, votes.n_items))
+        return self._fit_patterns(Patterns(table, votes.classes, votes.voters), known)
+
+    def merge(self, other: Any) -> Any:
+        """Return a new estimator fitted on the votes of two that were fitted by :meth:`partial_fit`.
+
+        Parameters
+        ----------
+        other : estimator of the same kind
+            With the same voters and classes.
+        """
+        mine, theirs = (getattr(estimator, "_patterns", None) for estimator in (self, other))
+        if mine is None or theirs is None:
+            raise ValueError(
+                "merge needs two estimators fitted by partial_fit, which keeps the patterns of the votes."
+            )
+        return type(self)(**self.get_params())._fit_patterns(theirs, mine)
+
+    def _fit_patterns(self, more: Patterns, known: Patterns | None) -> Any:
+        total = more if known is None else known + more
+        self.fit(Votes(total.table.codes, total.classes, total.voters), sample_weight=total.table.counts)
+        self._patterns = total
+        return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit, then label the same items."""
@@ -242,6 +398,11 @@ class LatentEstimator(VoteEstimator):
     def _likelihood_ratio(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return log Pr(votes | positive) - log Pr(votes | negative) for rows of codes."""
         return self.latent_model_.log_likelihood_ratio(codes)
+
+    def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        ratio, prior = self._likelihood_ratio(codes), self.latent_model_.log_prior_odds
+        label = self._decide(ratio + (prior if self.decision == "map" else 0.0))
+        return np.stack([label, probability(ratio + prior)], axis=1)
 
     def predict_proba(self, X: Any, calibration: tuple[float, float] | None = None) -> NDArray[np.float64]:
         """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
@@ -301,25 +462,40 @@ class LatentEstimator(VoteEstimator):
         right, wrong = self.prior
         return RatePrior(right, wrong, balance=items / 2)
 
-    def _improve(self, start: LatentModel, table: PatternTable, prior: Prior) -> LatentModel:
-        """Run EM from a model."""
+    def _improve(
+        self, start: LatentModel, table: PatternTable, prior: Prior, whole: WholeVotes | None = None
+    ) -> LatentModel:
+        """Run EM from a model: on a table and, if that is a sample, then on all votes."""
         if not self.max_iter >= 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
         passes = GroupedPatterns(table, start.groups)
         result = run_em(start, passes.expect, prior=prior, max_iter=self.max_iter, tol=self.tol)
+        if whole is not None:
+            limits = {"prior": prior, "max_iter": self.max_iter, "tol": self.tol}
+            result = finish_em(result.model, passes.expect, whole.expect, **limits)
         self._store_em(result)
         return result.model
 
     def _release_balance(
-        self, model: LatentModel, table: PatternTable, prior: RatePrior, overdispersion: float
+        self,
+        model: LatentModel,
+        table: PatternTable,
+        prior: RatePrior,
+        overdispersion: float,
+        whole: WholeVotes | None = None,
     ) -> tuple[LatentModel, RatePrior]:
-        """Drop the prior on the class balance where the votes speak against it."""
+        """Drop the prior on the class balance where the votes, or the sample of them, speak against it."""
         if not isinstance(self.balance_prior, str):
             return model, prior
-        released = release_balance(table, model, self.log_likelihood_, prior, overdispersion, self.max_iter, self.tol)
+        passes = GroupedPatterns(table, model.groups)
+        log_likelihood = self.log_likelihood_ if whole is None else passes.log_likelihood(model)
+        released = release_balance(table, model, log_likelihood, prior, overdispersion, self.max_iter, self.tol)
         if released is None:
             return model, prior
         result, prior = released
+        if whole is not None:
+            limits = {"max_iter": self.max_iter, "tol": self.tol}
+            result = finish_em(result.model, passes.expect, whole.expect, prior=prior, **limits)
         self._store_em(result)
         return result.model, prior
 
@@ -370,9 +546,38 @@ class LatentEstimator(VoteEstimator):
         return self.latent_model_.imbalance
 
 
-def more_frequent(codes: NDArray[np.int8], counts: NDArray[np.int64]) -> int:
-    """Return the code with more votes, 0 if both have as many."""
-    return int(counts @ (codes == 1).sum(axis=1) > counts @ (codes == 0).sum(axis=1))
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Patterns of all votes so far, and what they are called. They add."""
+
+    table: PatternTable
+    classes: NDArray
+    voters: NDArray | None
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return self.table.n_voters
+
+    def __add__(self, other: Patterns) -> Patterns:
+        if list(self.classes) != list(other.classes):
+            raise ValueError(f"The classes are {list(self.classes)} and {list(other.classes)}: votes do not add.")
+        if self.n_voters != other.n_voters:
+            raise ValueError(
+                f"X has {other.n_voters} features, but {self.n_voters} features are expected: one for each voter."
+            )
+        if self.voters is not None and other.voters is not None and list(self.voters) != list(other.voters):
+            raise ValueError("The feature names should match those of the earlier votes, in the same order.")
+        bits = join_bits([self.table.packed, other.table.packed], self.n_voters)
+        counts = np.concatenate([self.table.counts, other.table.counts])
+        return Patterns(PatternTable.of_bits(bits, self.n_voters, counts), self.classes, self.voters)
+
+
+def _item_names(beside: Any, start: int, n_rows: int) -> Any:
+    """Return the names of items from what stands beside their rows, or their numbers."""
+    if beside is None or (hasattr(beside, "num_columns") and not beside.num_columns):
+        return np.arange(start + 1, start + n_rows + 1)
+    return beside.column(0) if hasattr(beside, "num_columns") else np.asarray(beside)
 
 
 def _bullets(names: list[str]) -> str:
@@ -402,11 +607,9 @@ def as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int64
     return weights.astype(np.int64)
 
 
-def _warn_about(
-    votes: Votes, table: PatternTable, informative: NDArray, copy_of: NDArray, merges_copies: bool
-) -> None:
+def _warn_about(counted: CountedVotes, informative: NDArray, copy_of: NDArray, merges_copies: bool) -> None:
     """Say what is odd about the votes, each in one sentence with what was done about it."""
-    cast = table.pair_counts.votes_cast
+    votes, cast = counted.votes, counted.counts.votes_cast
 
     def named(voters: NDArray[np.integer]) -> str:
         shown = ", ".join(voter_name(votes.voters, voter) for voter in voters[:5])
@@ -424,15 +627,13 @@ def _warn_about(
         more = f" and {len(copies) - 5} more" if len(copies) > 5 else ""
         effect = "a voter and its copies count as one" if merges_copies else "each still counts as a voter of its own"
         warn_user(f"Exact copies among the voters: {pairs}{more}; {effect}.")
-    empty = np.flatnonzero((table.codes < 0).all(axis=1) & (table.counts > 0))
-    if len(empty):
-        row = int(np.flatnonzero(np.isin(table.inverse, empty))[0])
-        n_empty = int(table.counts[empty].sum())
+    if counted.n_empty:
         warn_user(
-            f"{n_empty} item(s) without any vote, the first in row {row}: without influence, and labelled by a guess."
+            f"{counted.n_empty} item(s) without any vote, the first in row {counted.first_empty}: without influence, "
+            "and labelled by a guess."
         )
-    if votes.n_voters >= 20 and votes.n_voters > 2 * votes.n_items:
+    if votes.n_voters >= 20 and votes.n_voters > 2 * counted.n_items:
         warn_user(
-            f"{votes.n_voters} columns but only {votes.n_items} rows: rows are items and columns are voters; if "
+            f"{votes.n_voters} columns but only {counted.n_items} rows: rows are items and columns are voters; if "
             "yours is the other way round, pass the transpose."
         )

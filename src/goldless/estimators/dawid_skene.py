@@ -88,9 +88,10 @@ class DawidSkene(LatentEstimator):
         """
         votes = self._read_for_fit(X, sample_weight)
         table, alone = votes.table, np.arange(votes.table.n_voters)
-        overdispersion = independence_overdispersion(table.pair_counts.covariance())
-        prior = self._rate_prior(table.n_items, overdispersion)
+        overdispersion = independence_overdispersion(votes.counts.covariance())
+        prior = self._rate_prior(votes.n_items, overdispersion)
         start = prior.maximise(unit_vote_counts(table, alone), alone)
-        model = self._improve(start, table, prior)
-        self.latent_model_ = votes.embed(self._release_balance(model, table, prior, overdispersion)[0])
+        model = self._improve(start, table, prior, votes.whole)
+        model, _ = self._release_balance(model, table, prior, overdispersion, votes.whole)
+        self.latent_model_ = votes.embed(model)
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,8 @@ class LatentSML(LatentEstimator):
         Richer hubs that the votes support; labels come from the average of these and ``latent_model_``.
     log_likelihood_, n_iter_, converged_ : float, int, bool
         How EM ended; only if ``em``.
+    how_counted_ : str
+        In a sentence: how many items and patterns there were, and how passes over them went.
 
     Notes
     -----
@@ -208,6 +211,9 @@ class LatentSML(LatentEstimator):
                 f"{self.structure!r}"
             )
 
+    def _needs_all_patterns(self) -> bool:
+        return not self.em or self.abstain == "informative"
+
     def fit(
         self,
         X: Any,
@@ -222,8 +228,9 @@ class LatentSML(LatentEstimator):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_items, n_voters)
-            Votes; NaN and None are missing.
+        X : array-like, frame or source of shape (n_items, n_voters)
+            Votes; NaN and None are missing. A path, blocks or a Dask collection are read block by block
+            (:class:`~goldless.VoteStream`).
         y : ignored
         sample_weight : array-like of int of shape (n_items,), optional
             How many items each row stands for.
@@ -238,19 +245,21 @@ class LatentSML(LatentEstimator):
             with a mapping, their rates are known too.
         """
         votes = self._read_for_fit(X, sample_weight)
+        if not votes.votes.n_items and not (anchors is None and class_balance is None and trusted is None):
+            raise ValueError("anchors, class_balance and trusted go with votes in memory: pass an array or a frame.")
         facts = Facts.read(votes.votes, anchors, class_balance, trusted, self.missing)
         if facts.any and not self.em:
             raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
         table = votes.table
-        estimate = table.pair_counts.covariance()
+        estimate = votes.counts.covariance()
         groups, structure = self._find_groups(votes, estimate)
         self.overdispersion_ = (
             independence_overdispersion(estimate) if structure is None else structure.overdispersion
         )
-        prior = self._rate_prior(table.n_items, self.overdispersion_)
+        prior = self._rate_prior(votes.n_items, self.overdispersion_)
         model = self._fit_model(votes, estimate, groups, prior)
         if self.em:
-            model, prior = self._release_balance(model, table, prior, self.overdispersion_)
+            model, prior = self._release_balance(model, table, prior, self.overdispersion_, votes.whole)
         groupings = () if structure is None else tuple(reading.groups for reading in structure.readings)
         settled = None
         if facts.any:
@@ -277,7 +286,7 @@ class LatentSML(LatentEstimator):
             of_votes = self.log_likelihood_
             if facts.any:
                 of_votes = GroupedPatterns(table, model.groups).log_likelihood(model)
-            self.subtype_models_ = fit_subtypes(table, model, of_votes, prior)
+            self.subtype_models_ = fit_subtypes(table, model, of_votes, prior, votes.whole)
         self._keep_sample(votes)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self
@@ -314,7 +323,7 @@ class LatentSML(LatentEstimator):
             model = two_stage_estimate(votes.table, estimate, groups, rule, hard)
         else:
             model = prior.maximise(unit_vote_counts(votes.table, groups), groups)
-        return self._improve(model, votes.table, prior) if self.em else model
+        return self._improve(model, votes.table, prior, votes.whole) if self.em else model
 
     def _find_groups(
         self, votes: FitVotes, estimate: CovarianceEstimate
@@ -329,8 +338,8 @@ class LatentSML(LatentEstimator):
         elif self.structure == "paper":
             found = assign_groups(covariance, n_groups=self.n_groups, score=score)
             groups, path = found.groups, found.residual_path
-        elif self.structure == "search" and n_fitted >= _FEWEST_VOTERS and votes.table.n_items >= 2 * n_fitted:
-            structure = search_structure(estimate, votes.table.n_items)
+        elif self.structure == "search" and n_fitted >= _FEWEST_VOTERS and votes.n_items >= 2 * n_fitted:
+            structure = search_structure(estimate, votes.n_items)
             groups = structure.groups
         if groups.max() == 0:  # one group of all: its latent is Y
             groups = np.arange(n_fitted)
@@ -363,16 +372,16 @@ class LatentSML(LatentEstimator):
 
     def _keep_sample(self, votes: FitVotes) -> None:
         """Keep what panels are judged by, and with subtypes how far each voter agrees with the averaged posterior."""
-        table = PatternTable.of(votes.votes.codes, votes.weights)
+        table = votes.all_table
         positive = probability(self._likelihood_ratio(table.codes) + self.latent_model_.log_prior_odds)
         self._sample_ = VoteSample.of(table.codes, table.counts, positive)
         if not self.subtype_models_:
             return
-        rates = []
-        for items, right in ((table.counts * positive, 1), (table.counts * (1 - positive), 0)):
-            agreed, cast = items @ (table.codes == right).astype(float), items @ (table.codes >= 0).astype(float)
-            rates.append(np.divide(agreed, cast, out=np.full(len(cast), 0.5), where=cast > 0))
-        self._agreement_ = np.stack(rates)
+        if votes.whole is None:
+            agreed, cast = _agreement(self, table.codes, table.counts.astype(float))
+        else:
+            agreed, cast = votes.whole.sum_codes(partial(_agreement, self))
+        self._agreement_ = np.divide(agreed, cast, out=np.full(cast.shape, 0.5), where=cast > 0)
 
     @property
     def sensitivity_(self) -> NDArray[np.float64]:
@@ -390,7 +399,9 @@ class LatentSML(LatentEstimator):
         return (self.sensitivity_ + self.specificity_) / 2
 
     def _likelihood_ratio(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        core = merge_copies(codes, self.latent_model_.copy_of)[:, self._columns_]
+        core = merge_copies(codes, self.latent_model_.copy_of)
+        if len(self._columns_) < core.shape[1]:
+            core = core[:, self._columns_]
         evidence = with_abstention(core, self._abstainers_)
         ratios = [self._evidence_model_.log_likelihood_ratio(evidence)]
         ratios += [model.log_likelihood_ratio(evidence) for model in self.subtype_models_]
@@ -535,6 +546,16 @@ class LatentSML(LatentEstimator):
     def specificity_given_group_(self) -> NDArray[np.float64]:
         """Pr(vote negative | alpha negative) of each voter."""
         return self.latent_model_.specificity_given_group
+
+
+def _agreement(
+    model: LatentSML, codes: NDArray[np.int8], counts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the expected votes of each voter that are right, and all of them, on (positive, negative) items."""
+    positive = probability(model._likelihood_ratio(codes) + model.latent_model_.log_prior_odds)
+    items = np.stack([counts * positive, counts * (1 - positive)])
+    said = [items @ (codes == code).astype(float) for code in (0, 1)]
+    return np.stack([said[1][0], said[0][1]]), said[0] + said[1]
 
 
 def filled_covariance(estimate: CovarianceEstimate) -> NDArray[np.float64]:

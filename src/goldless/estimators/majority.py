@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,16 +55,16 @@ class MajorityVote(VoteEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MajorityVote:
         """Count votes. ``y`` is ignored."""
         votes = self._read_for_fit(X, sample_weight)
-        table = votes.table
-        for_positive, for_negative = _votes_for(table.codes)
-        positive = (np.sign(for_positive - for_negative) + 1) / 2  # a tie is half an item of each class
-        weight = np.stack([table.counts * (1 - positive), table.counts * positive])
-        said = [[label @ (table.codes == code) for code in (0, 1)] for label in weight]
-        specificity, sensitivity = _share(said[0][0], said[0][1]), _share(said[1][1], said[1][0])
+        count = partial(_count_majority, votes.voters)
+        if votes.whole is None:
+            said, weight = count(votes.all_table.codes, votes.all_table.counts.astype(float))
+        else:
+            said, weight = votes.whole.sum_codes(count)
+        specificity, sensitivity = _share(said[0, 0], said[0, 1]), _share(said[1, 1], said[1, 0])
         self.counted_ = votes.core_voter >= 0
         self.sensitivity_ = np.where(self.counted_, votes.spread(sensitivity), votes.positive_share)
         self.specificity_ = np.where(self.counted_, votes.spread(specificity), 1 - votes.positive_share)
-        self.class_balance_ = float(weight[1].sum() / weight.sum())
+        self.class_balance_ = float(weight[1] / weight.sum())
         return self
 
     @property
@@ -80,10 +81,28 @@ class MajorityVote(VoteEstimator):
         positive, negative = _votes_for(codes[:, self.counted_])
         return np.log((positive + 1) / (negative + 1))
 
+    def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        share = _share(*_votes_for(codes[:, self.counted_]))
+        return np.stack([self._decide(self._log_odds(codes)), share], axis=1)
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the share of votes for each class; one half each for an item nobody voted on."""
         positive = self._on_patterns(X, lambda codes: _share(*_votes_for(codes[:, self.counted_])))
         return np.stack([1 - positive, positive], axis=1)
+
+
+def _count_majority(
+    voters: NDArray[np.int64], codes: NDArray[np.int8], counts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return votes of each voter by (majority, vote), shape (2, 2, n_voters), and items by majority, shape (2,)."""
+    codes = codes[:, voters]
+    spoken = (codes >= 0).any(axis=1)
+    codes, counts = codes[spoken], counts[spoken]
+    for_positive, for_negative = _votes_for(codes)
+    positive = (np.sign(for_positive - for_negative) + 1) / 2  # a tie is half an item of each class
+    weight = np.stack([counts * (1 - positive), counts * positive])
+    said = np.stack([weight @ (codes == code) for code in (0, 1)], axis=1)
+    return said, weight.sum(axis=1)
 
 
 def _votes_for(codes: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

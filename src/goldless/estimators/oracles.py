@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.estimators.base import LatentEstimator, as_counts, more_frequent
+from goldless.estimators.base import LatentEstimator, as_counts
 from goldless.maths.latent_model import LatentModel, independent_model
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import encode_truth
@@ -47,7 +47,7 @@ class OracleCI(LatentEstimator):
         """Count how often each voter is right on the labels ``y``."""
         if y is None:
             raise ValueError("OracleCI requires y to be passed, but the target y is None: it needs the truth.")
-        votes = self._read_for_fit(X, sample_weight)
+        votes = self._read_for_fit(self._read(X, reset=True), sample_weight)
         truth = encode_truth(y, votes.votes)
         # the truth is counted as one more voter, the last
         counts = PairCounts.of(np.column_stack([votes.votes.codes, truth]), votes.weights)
@@ -105,7 +105,8 @@ class OracleLatent(LatentEstimator):
         if self.latent_model.n_voters != votes.n_voters:
             raise ValueError(f"the model has {self.latent_model.n_voters} voters, the votes have {votes.n_voters}.")
         weights = as_counts(sample_weight, votes.n_items)
-        self._tie_code_ = more_frequent(votes.codes, np.ones(votes.n_items, np.int64) if weights is None else weights)
+        counts = PairCounts.of(votes.codes, weights)
+        self._tie_code_ = int(2 * counts.positive_votes.sum() > counts.votes_cast.sum())
         self.latent_model_ = self.latent_model
         return self
 

@@ -61,8 +61,8 @@ def describe_reading(
     """Return one sentence on the reading that was used and the nearest other one."""
     m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups)
     if structure is None:
-        few = votes.table.n_items < 2 * m
-        reason = f"only {votes.table.n_items} items for {m} voters" if few else "no structure was searched"
+        few = votes.n_items < 2 * m
+        reason = f"only {votes.n_items} items for {m} voters" if few else "no structure was searched"
         if m == 3:
             reason = "between three voters no number of items can show it"
         return f"{used} ({reason}); dependence is not ruled out." if not grouped else f"{used}, as given."

@@ -80,6 +80,9 @@ class SpectralMetaLearner(LatentEstimator):
         self.missing = missing
         self.positive = positive
 
+    def _needs_all_patterns(self) -> bool:
+        return not self.em  # the moments are the answer, and not the start of EM on all votes
+
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SpectralMetaLearner:
         """Estimate accuracies. ``y`` is ignored.
 
@@ -94,9 +97,9 @@ class SpectralMetaLearner(LatentEstimator):
         rule = ImbalanceRule(self.imbalance)
         votes = self._read_for_fit(X, sample_weight)
         table = votes.table
-        model = independent_estimate(table, table.pair_counts.covariance(), rule)
+        model = independent_estimate(table, votes.counts.covariance(), rule)
         if self.em:
-            model = self._improve(model, table, self._rate_prior(table.n_items, overdispersion=1.0))
+            model = self._improve(model, table, self._rate_prior(votes.n_items, overdispersion=1.0), votes.whole)
         self.latent_model_ = votes.embed(model)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self

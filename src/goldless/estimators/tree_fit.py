@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.maths.em import EMResult, ExpectedCounts, RatePrior, run_em
+from goldless.maths.finish import finish_em
 from goldless.maths.latent_model import LatentModel, probability
 from goldless.maths.subtypes import SubtypeModel, SubtypePrior, subtype_bins
 from goldless.progress import part
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
+from goldless.votes.whole import WholeVotes
 
 _BALANCE_PRIOR_ITEMS = 100.0
 _FREE_BALANCE = 0.5  # pseudo-items of each class that are left when the prior gives way
@@ -86,7 +89,11 @@ def fit_tree(table: PatternTable, groups: NDArray[np.int64], prior: RatePrior, m
 
 
 def fit_subtypes(
-    table: PatternTable, model: LatentModel, log_likelihood: float, prior: RatePrior
+    table: PatternTable,
+    model: LatentModel,
+    log_likelihood: float,
+    prior: RatePrior,
+    whole: WholeVotes | None = None,
 ) -> tuple[SubtypeModel, ...]:
     """Return the hubs with subtypes that the votes support: two in each class, then three.
 
@@ -94,6 +101,8 @@ def fit_subtypes(
     parameter. On real, misspecified votes the likelihood always asks for more states, so it decides whether there
     are subtypes and not how many; those supported are averaged with the two-state model. Each state keeps the
     share of positive items that the two-state model sees in it: a state it leaves open stays open.
+
+    If the table is a sample of ``whole``, the sample decides, and hubs that it supports are finished on all votes.
     """
     codes, counts = table.codes, table.counts
     ratio = model.log_likelihood_ratio(codes)
@@ -101,6 +110,8 @@ def fit_subtypes(
         return ()
     positive = probability(ratio + model.log_prior_odds)
     passes = GroupedPatterns(table, model.groups)
+    if whole is not None:
+        log_likelihood = passes.log_likelihood(model)
     supported: list[SubtypeModel] = []
     for number, per_class in enumerate(_SUBTYPES_PER_CLASS):
         hub, is_positive = subtype_bins(ratio, counts, per_class)
@@ -121,8 +132,35 @@ def fit_subtypes(
         price = 0.5 * np.log(table.n_items) * (n_states - 2) * (model.n_groups + 1)
         if fitted.log_likelihood - log_likelihood <= price:
             break
-        supported.append(fitted.model.with_classes(codes, counts, positive))
+        if whole is None:
+            supported.append(fitted.model.with_classes(codes, counts, positive))
+            continue
+        fitted = finish_em(
+            fitted.model,
+            passes.expect,
+            whole.expect,
+            prior=subtype_prior,
+            max_iter=_SUBTYPE_ITERATIONS,
+            tol=_SUBTYPE_TOL,
+        )
+        shares = whole.sum_codes(partial(_class_shares, fitted.model, model, whole.voters))
+        supported.append(fitted.model.with_shares(*shares))
     return tuple(supported)
+
+
+def _class_shares(
+    subtypes: SubtypeModel,
+    model: LatentModel,
+    voters: NDArray[np.int64],
+    codes: NDArray[np.int8],
+    counts: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the items of each state, and those of them that the two-state model sees as positive."""
+    core = np.ascontiguousarray(codes[:, voters])
+    counts = counts * (core >= 0).any(axis=1)
+    positive = probability(model.log_likelihood_ratio(core) + model.log_prior_odds)
+    states = subtypes.state_posterior(core)
+    return counts @ states, (counts * positive) @ states
 
 
 def averaged_ratio(ratios: list[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -139,6 +177,8 @@ def with_abstention(codes: NDArray[np.int8], voters: NDArray[np.int64]) -> NDArr
     Given the state of a voter's parent, Pr(vote, voted) = Pr(voted) Pr(vote | voted), so a second voter beside the
     first says all there is to say.
     """
+    if not len(voters):
+        return np.ascontiguousarray(codes)
     return np.ascontiguousarray(np.hstack([codes, (codes[:, voters] >= 0).astype(np.int8)]))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 Task = TypeVar("Task")
@@ -21,17 +23,67 @@ def thread_count() -> int:
     return os.cpu_count() or 1
 
 
+_pools: dict[int, ThreadPoolExecutor] = {}
+_inside = threading.local()
+_making = threading.Lock()
+
+
+def _pool(n_threads: int) -> ThreadPoolExecutor | None:
+    """Return threads that are kept for the next call; None if one is enough, or this is one of them."""
+    if n_threads <= 1 or getattr(_inside, "yes", False):
+        return None
+    with _making:
+        if n_threads not in _pools:
+            _pools[n_threads] = ThreadPoolExecutor(n_threads, "goldless", initializer=_enter)
+        return _pools[n_threads]
+
+
+def _enter() -> None:
+    _inside.yes = True
+
+
+def _forget_pools() -> None:
+    """Threads do not live on in a process that was forked."""
+    global _making
+    _making = threading.Lock()
+    _pools.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pools)
+
+
 def ordered_map(function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
     """Apply a GIL-free function to every task and return the results in the order of the tasks.
 
     The list of tasks must not depend on the number of threads; then neither does anything computed from it.
     """
     tasks = list(tasks)
-    n_threads = min(thread_count(), len(tasks))
-    if n_threads <= 1:
-        return [function(task) for task in tasks]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(function, tasks))
+    pool = _pool(thread_count()) if len(tasks) > 1 else None
+    return [function(task) for task in tasks] if pool is None else list(pool.map(function, tasks))
+
+
+def ordered_stream(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    """Apply a GIL-free function to tasks as they come, a few at a time, and yield the results in their order.
+
+    At most two tasks a thread are held at any time, so memory does not grow with their number.
+    """
+    n_threads = thread_count()
+    pool = _pool(n_threads)
+    if pool is None:
+        yield from map(function, tasks)
+        return
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(function, task))
+            if len(waiting) >= 2 * n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def row_chunks(n_rows: int, chunk_rows: int) -> list[slice]:

@@ -207,13 +207,17 @@ class LatentModel:
         """Pr(Y), negative and positive."""
         return np.array([1 - self.class_balance, self.class_balance])
 
-    def unit_tables(self, plan: PackingPlan) -> UnitTables:
-        """Return the model as tables over byte values."""
+    @property
+    def log_votes(self) -> NDArray[np.float64]:
+        """Log-probability of a vote given the voter's latent, shape (n_voters, 2, 2), index 0 negative."""
         positive = np.stack([1 - self.specificity_given_group, self.sensitivity_given_group], axis=1)
         positive = positive.clip(_CLIP, 1 - _CLIP)
-        log_votes = np.stack([np.log1p(-positive), np.log(positive)], axis=2)
+        return np.stack([np.log1p(-positive), np.log(positive)], axis=2)
+
+    def unit_tables(self, plan: PackingPlan) -> UnitTables:
+        """Return the model as tables over byte values."""
         is_hub = (np.bincount(self.groups) == 1) & (self.group_sensitivity == 1) & (self.group_specificity == 1)
-        return UnitTables.of(plan, log_votes, self.group_rates, ~is_hub, self.state_weights)
+        return UnitTables.of(plan, self.log_votes, self.group_rates, ~is_hub, self.state_weights)
 
     @property
     def group_rates(self) -> NDArray[np.float64]:

@@ -67,11 +67,15 @@ class SubtypeModel:
         """Pr(alpha_k = a | state), shape (n_groups, 2, n_states)."""
         return np.stack([1 - self.group_positive, self.group_positive], axis=1)
 
+    @property
+    def log_votes(self) -> NDArray[np.float64]:
+        """Log-probability of a vote given the state of the voter's parent, shape (n_voters, n_states, 2)."""
+        positive = self.vote_positive.clip(_CLIP, 1 - _CLIP)
+        return np.stack([np.log1p(-positive), np.log(positive)], axis=2)
+
     def unit_tables(self, plan: PackingPlan) -> UnitTables:
         """Return the model as tables over byte values."""
-        positive = self.vote_positive.clip(_CLIP, 1 - _CLIP)
-        log_votes = np.stack([np.log1p(-positive), np.log(positive)], axis=2)
-        return UnitTables.of(plan, log_votes, self.group_rates, self.own_latent, self.state_weights)
+        return UnitTables.of(plan, self.log_votes, self.group_rates, self.own_latent, self.state_weights)
 
     def to_log_odds(self) -> NDArray[np.float64]:
         """Return all parameters as one vector; state weights by their logarithms."""
@@ -112,8 +116,14 @@ class SubtypeModel:
     ) -> SubtypeModel:
         """Return the model whose states have the share of positive items that ``positive`` sees in them."""
         items = self.state_posterior(codes) * counts[:, None]
-        share = (positive @ items) / np.maximum(items.sum(axis=0), 1e-9)
-        return replace(self, positive_share=share, positive_prior=float(positive @ counts / counts.sum()))
+        return self.with_shares(items.sum(axis=0), positive @ items)
+
+    def with_shares(self, items: NDArray[np.float64], positive_items: NDArray[np.float64]) -> SubtypeModel:
+        """Return the model whose states hold so many items, and so many positive ones."""
+        share = positive_items / np.maximum(items, 1e-9)
+        return replace(
+            self, positive_share=share, positive_prior=float(positive_items.sum() / max(float(items.sum()), 1e-9))
+        )
 
 
 @dataclass(frozen=True)

@@ -200,9 +200,9 @@ def read_text(
 ) -> Columns:
     """Read CSV, TSV and their relatives; the delimiter and the presence of a header are found out if not told."""
     try:
-        sample = _sample(stream, encoding)
+        sample = sample_text(stream, encoding)
         if delimiter is None:
-            delimiter = _sniff(sample)
+            delimiter = sniff_delimiter(sample)
         head = list(islice(csv.reader(io.StringIO(sample), delimiter=delimiter), 200))
         return _parse_text(stream, name, delimiter, header, encoding, head, size, progress)
     except UnicodeDecodeError as error:
@@ -217,7 +217,7 @@ def read_text(
         raise VotesFileError(f"{name} is not a table of votes: {error}") from None
 
 
-def _sample(stream: BinaryIO, encoding: str) -> str:
+def sample_text(stream: BinaryIO, encoding: str) -> str:
     """Decode the start of a file, up to its last whole line."""
     data = stream.read(_SAMPLE)
     whole = len(data) < _SAMPLE
@@ -231,7 +231,7 @@ def _sample(stream: BinaryIO, encoding: str) -> str:
     )
 
 
-def _sniff(sample: str) -> str:
+def sniff_delimiter(sample: str) -> str:
     """Return the delimiter that cuts the first lines into most columns of equal number."""
     best, most = ",", 1
     for delimiter in _DELIMITERS:
@@ -278,7 +278,7 @@ def _parse_text(
             "columns, name it with --delimiter"
         )
     if header is None:
-        header = _has_header(head)
+        header = has_header(head)
     names = [text.strip() for text in head[0]] if header else [f"voter {column + 1}" for column in range(width)]
     builders = [_Builder() for _ in range(width)]
     line = 0
@@ -399,7 +399,7 @@ def _whole_rows(
     return [row for row in rows if row]
 
 
-def _has_header(head: list[list[str]]) -> bool:
+def has_header(head: list[list[str]]) -> bool:
     """Tell a header from votes: a first line made only of values that the lines below it also hold is votes."""
     first = [text.strip() for text in head[0]]
     if all(_is_number(text) for text in first):
@@ -489,11 +489,12 @@ def read_arrow(stream: BinaryIO, name: str, kind: str) -> Columns:
         )
     if not table.num_rows:
         raise VotesFileError(f"{name} has columns but no rows")
-    columns = [_arrow_column(title, table.column(i), name, pa) for i, title in enumerate(table.column_names)]
+    columns = [arrow_column(title, table.column(i), name, pa) for i, title in enumerate(table.column_names)]
     return Columns(columns, kind.capitalize())
 
 
-def _arrow_column(title: str, chunked: Any, name: str, pa: Any) -> Column:
+def arrow_column(title: str, chunked: Any, name: str, pa: Any) -> Column:
+    """Turn a column of an Arrow table into a :class:`Column`."""
     if pa.types.is_nested(chunked.type):
         raise VotesFileError(f"{name}: column {title!r} holds {chunked.type}; votes are plain values")
     array = chunked.combine_chunks()

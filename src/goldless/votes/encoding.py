@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from goldless.kernels.threads import ordered_map, row_chunks
+
 MISSING = -1
 _UNKNOWN = -2  # a label that is not one of the classes; never leaves this module
+_ROWS_AT_ONCE = 1 << 18  # votes: what is made of so many stays in the cache
 _MANY = 8  # more distinct labels than this are found by sorting
 
 
@@ -116,6 +119,27 @@ def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = Non
             f"{_listed(chosen)}."
         )
     return Votes(codes, chosen, source.voters, source.items)
+
+
+def labels_in(X: Any, missing: Any = None) -> list:
+    """Return the distinct labels of votes, sorted, those that mean "no vote" left out."""
+    return list(X.classes) if isinstance(X, Votes) else _sorted_labels(_frame_source(X) or _array_source(X), missing)
+
+
+def classes_among(labels: Iterable, *, positive: Any = None) -> NDArray:
+    """Return (negative, positive) from the labels of many blocks of votes."""
+    nothing = _Source((0, 0), lambda: iter(()), lambda row, column: None, used=tuple(labels))
+    return _choose_classes(nothing, None, positive)
+
+
+def find_classes(blocks: Iterable[Any], *, missing: Any = None, positive: Any = None) -> NDArray:
+    """Return (negative, positive) from the first of many blocks of votes that hold two labels between them."""
+    labels: dict[Any, None] = {}
+    for block in blocks:
+        labels.update(dict.fromkeys(labels_in(block, missing)))
+        if len(labels) >= 2:
+            break
+    return classes_among(labels, positive=positive)
 
 
 def encode_positions(
@@ -247,6 +271,14 @@ def _distinct(values: NDArray) -> Iterable:
     """Return the distinct labels of a block, missing ones perhaps among them."""
     if values.dtype == object:
         return set(values.ravel().tolist())
+    if values.dtype.kind in "iub" and values.size > _ROWS_AT_ONCE and values.flags.c_contiguous:
+        flat = values.reshape(-1)
+        chunks = row_chunks(len(flat), _ROWS_AT_ONCE)
+        ends = ordered_map(lambda rows: (flat[rows].min(), flat[rows].max()), chunks)
+        lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
+        if int(highest) - int(lowest) == 1:
+            return lowest, highest
+        return {label for part in ordered_map(lambda rows: _distinct(flat[rows]), chunks) for label in part}
     labels: list = []
     rest = values == values
     while rest.any():  # a pass for each label, since two or three are expected
@@ -324,14 +356,34 @@ def _codes_of(values: NDArray, classes: Sequence | NDArray, missing: Any) -> NDA
         for label in set(flat) - code_of.keys():
             code_of[label] = MISSING if _means_missing(label, missing) else _UNKNOWN
         return np.fromiter(map(code_of.__getitem__, flat), np.int8, len(flat)).reshape(values.shape)
+    if values.ndim == 2 and values.size > _ROWS_AT_ONCE:
+        if _are_codes(values, classes):
+            return values.view(np.int8)
+        codes = np.empty(values.shape, dtype=np.int8)
+
+        def fill(rows: slice) -> None:
+            codes[rows] = _codes_of(values[rows], classes, missing)
+
+        ordered_map(fill, row_chunks(len(values), max(_ROWS_AT_ONCE // values.shape[1], 1)))
+        return codes
     is_negative, is_positive = (_equals(values, label) for label in classes)
-    codes = is_positive.astype(np.int8)
+    codes = is_positive.view(np.int8)
     other = ~(is_negative | is_positive)
     if other.any():
         labels = values[other]
         absent = (labels != labels) | (missing is not None and _equals(labels, missing))
         codes[other] = np.where(absent, MISSING, _UNKNOWN)
     return codes
+
+
+def _are_codes(values: NDArray, classes: Sequence | NDArray) -> bool:
+    """Whether labels are the codes 0 and 1 already, one byte each, so that they need no copy."""
+    if values.dtype not in (np.int8, np.uint8, np.bool_) or not values.flags.c_contiguous:
+        return False
+    if not all(isinstance(label, Number | np.bool_) for label in classes) or list(classes) != [0, 1]:
+        return False
+    flat = values.reshape(-1).view(np.uint8)
+    return max(ordered_map(lambda rows: flat[rows].max(), row_chunks(len(flat), _ROWS_AT_ONCE))) <= 1
 
 
 def _equals(values: NDArray, label: Any) -> NDArray[np.bool_]:
@@ -341,7 +393,8 @@ def _equals(values: NDArray, label: Any) -> NDArray[np.bool_]:
 
 def _first_place(source: _Source, label: Any) -> str:
     """Say where a label first occurs."""
-    return source.place(*np.argwhere(_encode(source, (label, label), None) >= 0)[0])
+    places = np.argwhere(_encode(source, (label, label), None) >= 0)
+    return source.place(*places[0]) if len(places) else "an earlier block"
 
 
 # -- sources ------------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def read_votes(
     """
     stream, name, size = open_source(source)
     missing = [missing] if isinstance(missing, str | int | float) else list(missing)
-    options = _Options(item, voter, label, id_column, truth, frozenset(ignore), missing, positive)
+    options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), missing, positive)
     with stream:
         kind = detect_format(stream, name)
         if kind == "npz":
@@ -154,7 +154,9 @@ def read_votes(
 
 
 @dataclass(frozen=True)
-class _Options:
+class ReadOptions:
+    """What a user may say about a file; see :func:`read_votes`."""
+
     item: str | None
     voter: str | None
     label: str | None
@@ -165,8 +167,8 @@ class _Options:
     positive: Any
 
 
-def _from_columns(table: Columns, options: _Options, name: str) -> VotesFile:
-    by_name = {column.name: column for column in table.columns}
+def check_names(by_name: dict[str, Column], options: ReadOptions, name: str) -> None:
+    """Refuse names of columns that are not there."""
     for role, wanted in (
         *(
             (role, getattr(options, role.replace("-", "_")))
@@ -177,13 +179,18 @@ def _from_columns(table: Columns, options: _Options, name: str) -> VotesFile:
         if wanted is not None and wanted not in by_name:
             close = ", ".join(repr(column) for column in list(by_name)[:8]) + (", ..." if len(by_name) > 8 else "")
             raise VotesFileError(f"--{role} {wanted!r} is not a column of {name}; its columns are {close}")
-    roles = _long_roles(by_name, options)
+
+
+def _from_columns(table: Columns, options: ReadOptions, name: str) -> VotesFile:
+    by_name = {column.name: column for column in table.columns}
+    check_names(by_name, options, name)
+    roles = long_roles(by_name, options)
     if roles is None:
         return _wide(table, by_name, options, name)
     return _long(table, by_name, roles, options, name)
 
 
-def _long_roles(by_name: dict[str, Column], options: _Options) -> tuple[str, str, str] | None:
+def long_roles(by_name: dict[str, Column], options: ReadOptions) -> tuple[str, str, str] | None:
     """Return the columns (item, voter, label) of a long table, or None for a wide one."""
     asked = (options.item, options.voter, options.label)
     if options.id_column is not None and not any(asked):
@@ -212,7 +219,10 @@ def _plain(title: str) -> str:
 # -- wide ---------------------------------------------------------------------------------------------------
 
 
-def _wide(table: Columns, by_name: dict[str, Column], options: _Options, name: str) -> VotesFile:
+def wide_roles(
+    table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str
+) -> tuple[Column | None, list[Column]]:
+    """Return the column that names the items, if there is one, and the columns of votes."""
     rest = [column for column in table.columns if column.name != options.truth and column.name not in options.ignore]
     items = by_name[options.id_column] if options.id_column is not None else _id_column(rest, table.named)
     voters = [column for column in rest if column is not items]
@@ -226,6 +236,16 @@ def _wide(table: Columns, by_name: dict[str, Column], options: _Options, name: s
                 f"{shown}, where votes are two labels: if it names the items pass --id-column, if it is no voter "
                 "--ignore, if the table is long --item --voter --label"
             )
+    return items, voters
+
+
+def read_wide(table: Columns, options: ReadOptions, name: str) -> VotesFile:
+    """Read the columns of a wide table."""
+    return _wide(table, {column.name: column for column in table.columns}, options, name)
+
+
+def _wide(table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str) -> VotesFile:
+    items, voters = wide_roles(table, by_name, options, name)
     n_items = len(voters[0].positions)
     labels, positions = _common_labels(voters)
     notes = [
@@ -300,7 +320,7 @@ def _number(text: Any) -> int | float:
 
 
 def _long(
-    table: Columns, by_name: dict[str, Column], roles: tuple[str, str, str], options: _Options, name: str
+    table: Columns, by_name: dict[str, Column], roles: tuple[str, str, str], options: ReadOptions, name: str
 ) -> VotesFile:
     item, voter, label = (by_name[role] for role in roles)
     if len(label.values) > _MAX_LABELS:
@@ -362,7 +382,7 @@ def _truth_of_items(truth: Column, item: Column, name: str) -> Column:
 # -- npz ----------------------------------------------------------------------------------------------------
 
 
-def _from_arrays(arrays: dict[str, NDArray], options: _Options, name: str) -> VotesFile:
+def _from_arrays(arrays: dict[str, NDArray], options: ReadOptions, name: str) -> VotesFile:
     tables = [key for key, array in arrays.items() if array.ndim == 2]
     chosen = options.label or next((key for key in ("votes", "X", "L") if key in tables), None)
     if chosen is None and len(tables) == 1:
@@ -411,7 +431,7 @@ def _names_of(arrays: dict[str, NDArray], key: str, length: int) -> list[str] | 
 # -- all ----------------------------------------------------------------------------------------------------
 
 
-def _truth_words(options: _Options) -> str:
+def _truth_words(options: ReadOptions) -> str:
     return f"; truth in {options.truth!r}, for scoring only" if options.truth is not None else ""
 
 
@@ -421,14 +441,16 @@ def _finish(
     voters: list[str],
     items: NDArray | None,
     by_name: dict[str, Column],
-    options: _Options,
+    options: ReadOptions,
     how: str,
     notes: list[str],
     name: str,
     truth: Column | None = None,
 ) -> VotesFile:
     """Take out labels that mean "no vote", find the two classes, and encode votes and truth."""
-    gone = [number for number, value in enumerate(labels) if any(_same(value, wanted) for wanted in options.missing)]
+    gone = [
+        number for number, value in enumerate(labels) if any(same_label(value, wanted) for wanted in options.missing)
+    ]
     if gone:
         lookup = np.arange(len(labels) + 1, dtype=np.int8)
         lookup[-1] = -1
@@ -437,7 +459,7 @@ def _finish(
     known = [value for number, value in enumerate(labels) if number not in gone]
     positive = options.positive
     if positive is not None:
-        match = [value for value in known if _same(value, positive)]
+        match = [value for value in known if same_label(value, positive)]
         if not match:
             raise VotesFileError(
                 f"--positive {positive!r} is not one of the labels {', '.join(map(repr, known[:5]))}"
@@ -455,11 +477,11 @@ def _finish(
     )
 
 
-def _truth_codes(column: Column, votes: Votes, options: _Options, name: str) -> NDArray[np.int8]:
+def _truth_codes(column: Column, votes: Votes, options: ReadOptions, name: str) -> NDArray[np.int8]:
     codes = []
     for value in column.values:
-        matching = [code for code, label in enumerate(votes.classes) if _same(label, value)]
-        if not matching and not any(_same(value, wanted) for wanted in options.missing):
+        matching = [code for code, label in enumerate(votes.classes) if same_label(label, value)]
+        if not matching and not any(same_label(value, wanted) for wanted in options.missing):
             raise VotesFileError(
                 f"{name}: the truth holds {_short(value)!r}, but the votes are "
                 + " and ".join(repr(_item(label)) for label in votes.classes)
@@ -468,7 +490,7 @@ def _truth_codes(column: Column, votes: Votes, options: _Options, name: str) -> 
     return np.array([*codes, -1], dtype=np.int8)[column.positions]
 
 
-def _same(label: Any, other: Any) -> bool:
+def same_label(label: Any, other: Any) -> bool:
     """Whether two labels are one, where one of them may be the text of the other."""
     if str(_item(label)) == str(_item(other)):
         return True

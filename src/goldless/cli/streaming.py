@@ -1,0 +1,107 @@
+"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import goldless as gl
+from goldless.cli.output import Progress
+from goldless.terminal import Style
+
+_LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
+
+
+def is_streamed(arguments: argparse.Namespace) -> bool:
+    """Whether votes are to be read in batches."""
+    if arguments.scheduler is not None and arguments.engine != "dask":
+        raise ValueError("--scheduler goes with --engine dask")
+    parquet = (arguments.output or "").lower().endswith((".parquet", ".pq"))
+    if arguments.engine is not None:
+        return arguments.engine != "memory"
+    if arguments.file == "-":
+        if parquet:
+            raise ValueError("labels of standard input are written as text: name a file that ends in .csv or .tsv")
+        return False
+    path = Path(arguments.file)
+    return parquet or path.is_dir() or (path.is_file() and path.stat().st_size > _LARGE_FILE)
+
+
+def combine_stream(arguments: argparse.Namespace) -> None:
+    """Fit and label batch by batch."""
+    from goldless.cli.commands import write_json, write_lines
+
+    if arguments.file == "-":
+        raise ValueError("standard input can be read only once: name a file or a folder, or leave out --engine")
+    if arguments.output in (None, "-"):
+        raise ValueError("labels of many items are written batch by batch: name a file with -o")
+    if arguments.explain:
+        raise ValueError("--explain goes with --engine memory")
+    for option in ("item", "voter", "label", "anchors", "class_balance", "trusted"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--{option.replace('_', '-')} goes with --engine memory")
+    options: dict[str, Any] = {} if arguments.structure is None else {"structure": arguments.structure}
+    with _cluster(arguments) as client:
+        with Progress("Counting and fitting", arguments.quiet) as progress:
+            stream = gl.VoteStream(
+                arguments.file,
+                id_column=arguments.id_column,
+                truth=arguments.truth,
+                ignore=arguments.ignore,
+                missing=arguments.missing,
+                positive=arguments.positive,
+                delimiter=arguments.delimiter,
+                header=False if arguments.no_header else None,
+                encoding=arguments.encoding,
+                client=client,
+                progress=progress.update,
+            )
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model = gl.LatentSML(**options).fit(stream)
+        with Progress("Labelling", arguments.quiet):
+            labelled = model.predict_to(stream, arguments.output)
+    said = [str(warning.message) for warning in caught]
+    n_items = sum(labelled.values())
+    counts = {str(label): count for label, count in labelled.items()}
+    if arguments.json:
+        write_json(
+            {
+                "n_items": n_items,
+                "classes": list(counts),
+                "labelled": counts,
+                "how": model.how_counted_,
+                "warnings": said,
+                "output": arguments.output,
+            }
+        )
+    elif not arguments.quiet:
+        style = Style(sys.stderr)
+        sys.stderr.write(style(model.how_counted_, "dim") + "\n")
+        for sentence in said:
+            sys.stderr.write(style("! ", "yellow") + sentence + "\n")
+        words = " and ".join(f"{count:,} {label}" for label, count in counts.items())
+        write_lines([f"Labelled {n_items:,} items: {words}.", f"Wrote {arguments.output}."])
+
+
+@contextmanager
+def _cluster(arguments: argparse.Namespace) -> Iterator[Any]:
+    """Yield a client of the cluster that was asked for, None if none was."""
+    if arguments.engine != "dask":
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("--engine dask needs Dask: pip install 'goldless[dask]'") from None
+    try:
+        client = Client(arguments.scheduler, timeout="10s") if arguments.scheduler else Client(dashboard_address=None)
+    except OSError as error:
+        raise ValueError(f"no Dask scheduler answers at {arguments.scheduler}: {error}") from None
+    with client:
+        yield client

@@ -1,0 +1,293 @@
+"""Votes from files, folders and blocks give the numbers of the same votes in memory."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+from sklearn.base import clone
+
+import goldless as gl
+from goldless.votes import counted, tally
+from goldless.votes.blocks import Block, StreamBlocks
+from goldless.votes.columns import VotesFileError
+from goldless.votes.patterns import PatternTable
+from goldless.votes.tally import Tally
+
+N_ITEMS = 3000
+ESTIMATORS = {
+    "majority": gl.MajorityVote(),
+    "dawid-skene": gl.DawidSkene(),
+    "sml": gl.SpectralMetaLearner(),
+    "sml without em": gl.SpectralMetaLearner(em=False),
+    "search": gl.LatentSML(),
+    "paper": gl.LatentSML(structure="paper"),
+}
+by_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS.keys())
+with_missing = pytest.mark.parametrize("missing", [0.0, 0.3], ids=["complete", "missing"])
+
+
+def draw(missing=0.0, seed=5, n_items=N_ITEMS):
+    """Votes as strings, None where there is none, and codes."""
+    X, _ = gl.simulate_votes(n_items, [3] + [1] * 9, -0.2, missing_rate=missing, random_state=seed)
+    words = np.where(np.isnan(X.astype(float)), None, np.where(X == 1, "yes", "no"))
+    return pd.DataFrame(words, columns=[f"voter {i}" for i in range(X.shape[1])], dtype=object)
+
+
+def cut(frame, n_rows):
+    return [frame.iloc[start : start + n_rows] for start in range(0, len(frame), n_rows)]
+
+
+def per_voter(model):
+    return np.stack([model.sensitivity_, model.specificity_])
+
+
+def assert_same_model(one, other, tolerance=0.0):
+    np.testing.assert_allclose(per_voter(one), per_voter(other), rtol=0, atol=tolerance)
+    assert one.class_balance_ == pytest.approx(other.class_balance_, abs=tolerance, rel=0)
+    if isinstance(one, gl.LatentSML):
+        np.testing.assert_array_equal(one.groups_, other.groups_)
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Take a few hundred patterns for many, so that the sample and the passes over all votes are used."""
+    for module in (tally, counted):
+        monkeypatch.setattr(module, "MANY_PATTERNS", 300)
+    monkeypatch.setattr(tally, "SAMPLE_PATTERNS", 200)
+    monkeypatch.setattr(tally, "_ROWS_TO_JUDGE", 500)
+
+
+# -- the same numbers ---------------------------------------------------------------------------------------
+
+
+@by_estimator
+@with_missing
+def test_blocks_are_the_table_bit_for_bit_while_patterns_are_few(estimator, missing):
+    frame = draw(missing)
+    whole = clone(estimator).fit(frame)
+    for source in (cut(frame, 700), lambda: iter(cut(frame, 450)), iter(cut(frame, 1234))):
+        assert_same_model(clone(estimator).fit(source), whole)
+    np.testing.assert_array_equal(whole.predict(cut(frame, 99)), whole.predict(frame))
+    np.testing.assert_array_equal(whole.predict_proba(iter(cut(frame, 99))), whole.predict_proba(frame))
+
+
+@pytest.mark.parametrize("name", ["majority", "dawid-skene", "sml", "search", "paper"])
+@with_missing
+def test_many_patterns_through_a_sample_give_the_optimum_on_all(name, missing, many):
+    """In memory, from blocks of any size, in memory or read again: the same to 1e-9; and near plain EM."""
+    frame = draw(missing)
+    in_memory = clone(ESTIMATORS[name]).fit(frame)
+    assert "sample" in in_memory.how_counted_
+    for n_rows, limit in ((700, None), (97, 0), (1000, 1 << 20)):
+        options = {} if limit is None else {"memory_limit": limit}
+        streamed = clone(ESTIMATORS[name]).fit(gl.VoteStream(cut(frame, n_rows), **options))
+        assert_same_model(streamed, in_memory, 1e-9)
+        assert ("read again" in streamed.how_counted_) == (limit == 0)
+        np.testing.assert_array_equal(streamed.predict(frame), in_memory.predict(frame))
+
+
+def test_the_sample_changes_where_em_starts_and_not_where_it_ends(many, monkeypatch):
+    frame = draw(n_items=5000)
+    through_sample = gl.DawidSkene(tol=1e-12).fit(frame)
+    for module in (tally, counted):
+        monkeypatch.setattr(module, "MANY_PATTERNS", 10**9)
+    plain = gl.DawidSkene(tol=1e-12).fit(frame)
+    assert "sample" not in plain.how_counted_
+    np.testing.assert_allclose(per_voter(through_sample), per_voter(plain), atol=1e-5)
+
+
+def test_order_and_blocks_change_no_count(many, rng):
+    codes = rng.integers(-1, 2, (4000, 11)).astype(np.int8)
+
+    def counted_in(order, n_rows, limit=None):
+        parts = [codes[order[i : i + n_rows]] for i in range(0, len(codes), n_rows)]
+        return Tally(11, limit).add_all(StreamBlocks(lambda: (lambda part=part: Block.of(part) for part in parts)))
+
+    first = counted_in(np.arange(4000), 4000)
+    for n_rows, limit in ((1, None), (333, 0), (1024, None)):
+        other = counted_in(rng.permutation(4000), n_rows, limit)
+        for name in ("both", "first_positive", "both_positive"):
+            np.testing.assert_array_equal(getattr(other.counts, name), getattr(first.counts, name))
+        np.testing.assert_array_equal(other.table.packed, first.table.packed)
+        np.testing.assert_array_equal(other.table.counts, first.table.counts)
+        assert (other.n_items, other.n_empty) == (first.n_items, first.n_empty)
+    assert first.is_sample
+    assert 100 < first.table.n_patterns <= 200
+
+
+def test_patterns_that_repeat_go_on_being_collapsed(many, rng):
+    rows = rng.integers(0, 2, (400, 12)).astype(np.int8)
+    codes = rows[rng.integers(0, 400, 20_000)]
+    parts = np.split(codes, 20)
+    total = Tally(12).add_all(StreamBlocks(lambda: (lambda part=part: Block.of(part) for part in parts)))
+    assert total.collapsing
+    expected = PatternTable.of(codes)
+    blocks = total.all_rows(None)
+    assert sum(part.n_rows for part in blocks.parts) == expected.n_patterns
+    assert f"{expected.n_patterns} patterns" in total.describe()
+
+
+def test_threads_change_no_bit(many, monkeypatch):
+    frame = draw(0.2)
+    models = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("GOLDLESS_NUM_THREADS", threads)
+        models.append(gl.LatentSML().fit(gl.VoteStream(cut(frame, 500), memory_limit=0)))
+    assert_same_model(*models)
+    assert models[0].log_likelihood_ == models[1].log_likelihood_
+
+
+# -- files --------------------------------------------------------------------------------------------------
+
+
+def write(frame, path, kind):
+    table = pa.Table.from_pandas(frame.reset_index(names="item"), preserve_index=False)
+    if kind == "parquet":
+        parquet.write_table(table, path, row_group_size=700)
+    elif kind == "feather":
+        feather.write_feather(table, path)
+    else:
+        csv.write_csv(table, path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
+@with_missing
+def test_files_and_folders_are_the_table(kind, missing, tmp_path):
+    frame = draw(missing)
+    write(frame, tmp_path / f"votes.{kind}", kind)
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate(cut(frame, 1100)):
+        write(part, tmp_path / "parts" / f"{number:03d}.{kind}", kind)
+    expected = gl.LatentSML().fit(frame)
+    for path in (tmp_path / f"votes.{kind}", str(tmp_path / "parts")):
+        model = gl.LatentSML().fit(gl.VoteStream(path, batch_rows=512))
+        assert_same_model(model, expected)
+        assert list(model.feature_names_in_) == list(frame.columns)
+        np.testing.assert_array_equal(model.predict(path), expected.predict(frame))
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        ([0, 1, None, 1], pa.int8()),
+        ([0.0, 1.0, float("nan"), 1.0], pa.float64()),
+        ([False, True, None, True], pa.bool_()),
+        (["no", "yes", None, "yes"], pa.string()),
+        (["no", "yes", None, "yes"], pa.dictionary(pa.int8(), pa.string())),
+        (["no", "yes", "NA", "yes"], pa.large_string()),
+    ],
+    ids=["integers", "floats", "booleans", "strings", "dictionary", "tokens"],
+)
+def test_every_type_of_column_is_read_as_in_memory(column, kind, tmp_path):
+    """Also in slices that do not start at a byte."""
+    votes = {f"v{i}": pa.array((column * 40)[i:] + (column * 40)[:i], kind) for i in range(6)}
+    parquet.write_table(pa.table(votes), tmp_path / "votes.parquet")
+    source = gl.VoteStream(tmp_path / "votes.parquet", batch_rows=37).open(classes=None, missing=None, positive=None)
+    expected = np.array([[0, 1, -1, 1][(row + i) % 4] for row in range(160) for i in range(6)]).reshape(160, 6)
+    codes = np.concatenate([make().codes for make in source.blocks.open()])
+    np.testing.assert_array_equal(codes, expected)
+
+
+def test_long_tables_and_other_kinds_are_read_into_memory(tmp_path):
+    frame = draw()
+    long = frame.reset_index(names="item").melt("item", var_name="worker", value_name="label")
+    long.to_csv(tmp_path / "long.csv", index=False)
+    np.savez(tmp_path / "votes.npz", votes=(frame == "yes").to_numpy().astype(np.int8))
+    expected = gl.DawidSkene().fit(frame)
+    assert_same_model(gl.DawidSkene().fit(tmp_path / "long.csv"), expected, 1e-9)
+    assert_same_model(gl.DawidSkene().fit(tmp_path / "votes.npz"), expected, 1e-9)
+
+
+def test_both_classes_may_be_far_from_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr("goldless.votes.stream_files._HEAD_ROWS", 8)
+    frame = draw()
+    frame.iloc[:200] = "no"
+    parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "votes.parquet")
+    assert_same_model(gl.DawidSkene().fit(tmp_path / "votes.parquet"), gl.DawidSkene().fit(frame))
+    assert_same_model(gl.DawidSkene().fit(cut(frame, 10)), gl.DawidSkene().fit(frame))
+
+
+# -- what is odd --------------------------------------------------------------------------------------------
+
+
+def test_a_third_label_far_from_the_start_is_named_with_its_place(tmp_path, monkeypatch):
+    monkeypatch.setattr("goldless.votes.stream_files._HEAD_ROWS", 64)
+    frame = draw()
+    frame.iloc[2500, 3] = "maybe"
+    parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "votes.parquet")
+    with pytest.raises(VotesFileError, match=r"unknown label 'maybe' in row 2500, column 'voter 3'"):
+        gl.LatentSML().fit(tmp_path / "votes.parquet")
+    with pytest.raises(ValueError, match=r"Block 25 of the votes: Unknown label 'maybe' in row 0, column 'voter 3'"):
+        gl.LatentSML().fit(cut(frame, 100))
+    model = gl.LatentSML(missing="maybe").fit(tmp_path / "votes.parquet")
+    assert_same_model(model, gl.LatentSML(missing="maybe").fit(frame))
+
+
+def test_a_folder_must_have_the_same_voters_everywhere(tmp_path):
+    frame = draw()
+    write(frame, tmp_path / "a.parquet", "parquet")
+    write(frame.rename(columns={"voter 2": "other"}), tmp_path / "b.parquet", "parquet")
+    with pytest.raises(VotesFileError, match=r"b.parquet has no column 'voter 2', which the first file has"):
+        gl.MajorityVote().fit(tmp_path)
+
+
+def test_blocks_must_have_the_same_columns():
+    frame = draw()
+    with pytest.raises(ValueError, match="Block 1 has 3 columns where the first block has 12"):
+        gl.MajorityVote().fit([frame, frame.iloc[:, :3]])
+    with pytest.raises(ValueError, match="Block 1 has the column 'other' where"):
+        gl.MajorityVote().fit([frame, frame.rename(columns={"voter 2": "other"})])
+
+
+def test_what_is_not_blocks_is_refused():
+    with pytest.raises(TypeError, match=r"yields blocks, each a table .* yields a int"):
+        gl.MajorityVote().fit(iter([1, 2]))
+    with pytest.raises(ValueError, match="Nothing to combine: all votes are missing"):
+        gl.MajorityVote().fit(iter([]))
+
+
+def test_an_iterator_of_too_many_patterns_says_what_to_pass_instead(many):
+    blocks = cut(draw(0.3), 500)
+    with pytest.raises(ValueError, match="an iterator can be read only once: pass a path, or a callable"):
+        gl.LatentSML().fit(gl.VoteStream(iter(blocks), memory_limit=0))
+    assert "in memory" in gl.LatentSML().fit(iter(blocks)).how_counted_  # within the limit one pass is enough
+
+
+def test_estimators_that_need_all_patterns_say_so(many):
+    blocks = cut(draw(0.3), 500)
+    for estimator in (gl.LatentSML(abstain="informative"), gl.SpectralMetaLearner(em=False)):
+        with pytest.raises(ValueError, match="this estimator needs them all in memory: pass an array or a frame"):
+            estimator.fit(blocks)
+
+
+def test_facts_and_weights_go_with_votes_in_memory():
+    blocks = cut(draw(), 500)
+    with pytest.raises(ValueError, match="anchors, class_balance and trusted go with votes in memory"):
+        gl.LatentSML().fit(blocks, class_balance=0.4)
+    with pytest.raises(ValueError, match="sample_weight goes with votes in memory"):
+        gl.LatentSML().fit(blocks, sample_weight=np.ones(N_ITEMS))
+
+
+def test_items_without_votes_are_counted_over_all_blocks():
+    frame = draw(0.1)
+    frame.iloc[1777] = None
+    frame.iloc[2000] = None
+    with pytest.warns(gl.VotesWarning, match=r"2 item\(s\) without any vote, the first in row 1777"):
+        gl.DawidSkene().fit(cut(frame, 500))
+
+
+def test_frames_of_other_kinds_are_blocks_too():
+    frame = draw()
+    expected = gl.MajorityVote().fit(frame)
+    for source in (
+        [pl.from_pandas(part) for part in cut(frame, 800)],
+        pa.Table.from_pandas(frame, preserve_index=False).to_batches(900),
+        [(part == "yes").to_numpy() for part in cut(frame, 640)],
+        iter(pa.Table.from_pandas(frame, preserve_index=False).to_reader(900)),
+        itertools.chain(cut(frame, 1000)),
+    ):
+        assert_same_model(gl.MajorityVote().fit(source), expected)
