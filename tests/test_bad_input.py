@@ -48,7 +48,6 @@ REFUSED = {
     "sparse": (scipy.sparse.csr_matrix([[0, 1]]), TypeError, r"Sparse data .* X.toarray\(\) .* missing=0"),
     "one dimension": ([0, 1, 1], ValueError, "Expected 2D array, got 1D .* Reshape your data"),
     "three dimensions": (np.zeros((2, 2, 2)), ValueError, "Expected 2D array, got 3D"),
-    "a path to nothing": ("votes.csv", ValueError, "cannot read votes.csv: no such file"),
     "None": (None, TypeError, "got a NoneType"),
     "ragged": ([[0, 1], [1]], ValueError, "rows have different lengths"),
     "no items": (np.empty((0, 3)), ValueError, r"0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required"),
@@ -81,6 +80,11 @@ def test_votes_that_cannot_be_read_are_refused(votes, error, sentence):
         with pytest.raises(error, match=sentence) as raised:
             reader(votes)
         assert "\n" not in str(raised.value)
+
+
+def test_a_path_to_nothing():
+    with pytest.raises(ValueError, match=r"cannot read votes\.csv: no such file"):
+        LatentSML().fit("votes.csv")
 
 
 @pytest.mark.parametrize("name", ["missing", "positive"])

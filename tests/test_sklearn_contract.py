@@ -8,7 +8,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, SpectralMetaLearner
+from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, SpectralMetaLearner, Votes
 
 ESTIMATORS = [MajorityVote(), DawidSkene(), SpectralMetaLearner(), LatentSML(structure="paper"), OracleCI()]
 
@@ -35,8 +35,8 @@ def votes_of(X):
 class _OnNumbers:
     """Reads the numbers of the common checks as votes."""
 
-    def _read(self, X, *, reset):
-        return super()._read(votes_of(X), reset=reset)
+    def _encode(self, X, classes):
+        return super()._encode(X if isinstance(X, Votes) else votes_of(X), classes)
 
 
 class MajorityVoteOnNumbers(_OnNumbers, MajorityVote):

@@ -138,15 +138,20 @@ class VoteEstimator(BaseEstimator, ABC):
             self._check_parameters()
             for name in [name for name in vars(self) if name.endswith("_") or name == "_patterns"]:
                 delattr(self, name)  # a fit that fails leaves nothing of an earlier one
-        known = {"classes": None if reset else self.classes_, "missing": self.missing, "positive": self.positive}
-        stream = as_stream(X)
-        votes = encode_votes(X, **known) if stream is None else stream.open(**known)
-        if isinstance(votes, Votes) and stream is not None:
-            votes = encode_votes(votes, **known)  # read into memory after all
+        votes = self._encode(X, None if reset else self.classes_)
         if reset:
             self._learn_columns(votes)
         else:
             self._check_columns(votes)
+        return votes
+
+    def _encode(self, X: Any, classes: ArrayLike | None) -> Votes | EncodedSource:
+        """Encode votes, or find out what a stream of votes holds."""
+        known: dict[str, Any] = {"classes": classes, "missing": self.missing, "positive": self.positive}
+        stream = as_stream(X)
+        votes = encode_votes(X, **known) if stream is None else stream.open(**known)
+        if isinstance(votes, Votes) and stream is not None:
+            votes = encode_votes(votes, **known)  # read into memory after all
         return votes
 
     def _learn_columns(self, votes: Votes | EncodedSource) -> None:
@@ -342,7 +347,11 @@ class VoteEstimator(BaseEstimator, ABC):
         known = getattr(self, "_patterns", None)
         if known is not None and classes is None:
             classes = known.classes
-        votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
+        votes = self._encode(X, classes)
+        if isinstance(votes, EncodedSource):
+            raise TypeError(
+                f"partial_fit adds votes in memory, an array or a frame; pass a {type(X).__name__} to fit."
+            )
         if known is not None and votes.n_voters == known.n_voters and votes.voters is None:
             votes = Votes(votes.codes, votes.classes, known.voters)
         table = PatternTable.of(votes.codes, as_counts(sample_weight, votes.n_items))

@@ -1,0 +1,134 @@
+"""On a real cluster of worker processes: the same numbers, also when a worker dies."""
+
+import os
+import pickle
+import signal
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import goldless as gl
+from goldless.cli import main
+
+pytest.importorskip("distributed")
+
+from goldless.votes.dask_blocks import DaskBlocks
+
+pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
+
+N_ITEMS, N_VOTERS = 200_000, 24
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GiB"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    from distributed import Client
+
+    with Client(cluster) as client:
+        client.wait_for_workers(2, timeout=120)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Votes of so many voters that patterns hardly repeat."""
+    X, _ = gl.simulate_votes(N_ITEMS, [4] + [1] * (N_VOTERS - 4), random_state=1)
+    return pd.DataFrame((X == 1).astype(np.int8), columns=[f"voter {i}" for i in range(N_VOTERS)])
+
+
+@pytest.fixture(scope="module")
+def in_memory(frame):
+    model = gl.LatentSML().fit(frame)
+    assert "sample" in model.how_counted_
+    return model
+
+
+def assert_same(model, expected, frame):
+    np.testing.assert_array_equal(model.covariance_, expected.covariance_)  # the counts, bit for bit
+    np.testing.assert_array_equal(model.groups_, expected.groups_)
+    np.testing.assert_allclose(model.sensitivity_, expected.sensitivity_, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(model.specificity_, expected.specificity_, rtol=0, atol=1e-9)
+    assert model.class_balance_ == pytest.approx(expected.class_balance_, abs=1e-9, rel=0)
+    np.testing.assert_array_equal(model.predict(frame), expected.predict(frame))
+
+
+def test_a_dask_frame_is_the_frame_and_only_small_arrays_come_back(client, frame, in_memory, monkeypatch):
+    import dask.dataframe as dd
+
+    sizes = []
+    fold = DaskBlocks._fold
+
+    def weighed(self, of_block, combine):
+        result = fold(self, of_block, combine)
+        sizes.append(len(pickle.dumps(result)) + len(pickle.dumps(of_block)))
+        return result
+
+    monkeypatch.setattr(DaskBlocks, "_fold", weighed)
+    done = []
+    votes = dd.from_pandas(frame, npartitions=5)
+    model = gl.LatentSML().fit(gl.VoteStream(votes, progress=done.append))
+    assert_same(model, in_memory, frame)
+    assert max(sizes) < 1_000_000  # the sample of patterns is the largest
+    assert done[-1] == 1.0
+    np.testing.assert_array_equal(model.predict(votes), in_memory.predict(frame))
+
+
+def test_a_killed_worker_changes_nothing(client, frame, in_memory, monkeypatch):
+    import dask.dataframe as dd
+
+    victims = list(client.run(os.getpid).values())[:1]
+    total = DaskBlocks.sum
+
+    def sum_and_kill(self, function):
+        if victims:
+            os.kill(victims.pop(), signal.SIGKILL)  # its blocks are gone, and have to be made again
+        return total(self, function)
+
+    monkeypatch.setattr(DaskBlocks, "sum", sum_and_kill)
+    model = gl.LatentSML().fit(dd.from_pandas(frame, npartitions=4))
+    assert not victims
+    assert_same(model, in_memory, frame)
+
+
+def test_a_bag_of_blocks_with_few_patterns_is_the_table_bit_for_bit(client, frame):
+    import dask.bag as db
+
+    few = frame.iloc[:40_000, :9]
+    bag = db.from_sequence([few.iloc[i : i + 7000].to_numpy() for i in range(0, 40_000, 7000)], npartitions=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.VotesWarning)
+        expected, model = gl.LatentSML().fit(few.to_numpy()), gl.LatentSML().fit(bag)
+    np.testing.assert_array_equal(model.sensitivity_, expected.sensitivity_)
+    assert model.how_counted_ == expected.how_counted_
+
+
+def test_combine_on_a_cluster(client, cluster, frame, tmp_path, capsys):
+    (tmp_path / "votes").mkdir()
+    few = frame.iloc[:20_000, :9]
+    for number in range(2):
+        part = few.iloc[10_000 * number : 10_000 * (number + 1)].reset_index(names="item")
+        parquet.write_table(pa.Table.from_pandas(part), tmp_path / "votes" / f"{number}.parquet", row_group_size=3000)
+    output = tmp_path / "labels.parquet"
+    address = cluster.scheduler_address
+    words = ["combine", str(tmp_path / "votes"), "--engine", "dask", "--scheduler", address, "-o", str(output)]
+    assert main(words) == 0
+    assert "Labelled 20,000 items" in capsys.readouterr().out
+    written = parquet.read_table(output)
+    assert written.column("item").to_pylist() == list(range(20_000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.VotesWarning)
+        labels = gl.LatentSML().fit(few).predict(few)
+    assert written.column("label").to_pylist() == labels.tolist()
