@@ -110,7 +110,7 @@ def test_fit_starts_afresh(frame):
 
 def test_parts_must_fit_together(frame):
     model = gl.DawidSkene().partial_fit(frame)
-    with pytest.raises(ValueError, match="X has 4 features, but 10 features are expected"):
+    with pytest.raises(ValueError, match="X has 4 features, but DawidSkene is expecting 10 features"):
         model.partial_fit(frame.iloc[:, :4])
     with pytest.raises(ValueError, match="Unknown label 'maybe'"):
         model.partial_fit(frame.replace("yes", "maybe"))

@@ -81,7 +81,8 @@ def test_blocks_are_the_table_bit_for_bit_while_patterns_are_few(estimator, miss
 @with_missing
 def test_many_patterns_through_a_sample_give_the_optimum_on_all(name, missing, many):
     """In memory, from blocks of any size, in memory or read again: the same to 1e-9; and near plain EM."""
-    frame = draw(missing)
+    words = draw(missing)
+    frame = pd.DataFrame(np.where(words.isna(), np.nan, words == "yes").astype(float))
     in_memory = clone(ESTIMATORS[name]).fit(frame)
     assert "sample" in in_memory.how_counted_
     for n_rows, limit in ((700, None), (499, 0)):
@@ -134,7 +135,7 @@ def test_patterns_that_repeat_go_on_being_collapsed(many, rng):
 
 
 def test_threads_change_no_bit(many, monkeypatch):
-    frame = draw(0.2)
+    frame = (draw() == "yes").astype(np.int8)
     models = []
     for threads in ("1", "3"):
         monkeypatch.setenv("GOLDLESS_NUM_THREADS", threads)

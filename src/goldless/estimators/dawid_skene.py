@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goldless.estimators.base import LatentEstimator
+from goldless.estimators.parts import InParts
 from goldless.estimators.tree_fit import unit_vote_counts
 from goldless.maths.search import independence_overdispersion
 
 
-class DawidSkene(LatentEstimator):
+class DawidSkene(InParts, LatentEstimator):
     """Two-class Dawid-Skene: voters independent given the label, EM from majority labels.
 
     With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from goldless.estimators.base import FitVotes, LatentEstimator, as_counts, warn_user
 from goldless.estimators.facts import Facts
 from goldless.estimators.panels import choose_panel, columns_of, worthwhile_panels
+from goldless.estimators.parts import InParts
 from goldless.estimators.questions import Questions, choose_questions
 from goldless.estimators.readings import NOTABLE_CHANGE, UNDECIDED_MARGIN, describe_reading, nearby_readings
 from goldless.estimators.settling import (
@@ -51,7 +52,7 @@ from goldless.votes.warnings import AmbiguousReadingWarning
 _FEWEST_VOTERS = 4
 
 
-class LatentSML(LatentEstimator):
+class LatentSML(InParts, LatentEstimator):
     """Combine voters that may echo each other: find groups, estimate accuracies, label items.
 
     Parameters

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.estimators.base import VoteEstimator
+from goldless.estimators.parts import InParts
 
 
-class MajorityVote(VoteEstimator):
+class MajorityVote(InParts):
     """Label every item by the majority of its votes.
 
     Parameters

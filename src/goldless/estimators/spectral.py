@@ -7,10 +7,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from goldless.estimators.base import LatentEstimator
+from goldless.estimators.parts import InParts
 from goldless.estimators.two_stage import ImbalanceRule, independent_estimate
 
 
-class SpectralMetaLearner(LatentEstimator):
+class SpectralMetaLearner(InParts, LatentEstimator):
     """Accuracies of conditionally independent voters from second and third moments, then EM.
 
     Parameters
