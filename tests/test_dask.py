@@ -20,7 +20,7 @@ from goldless.votes.dask_blocks import DaskBlocks
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
 
-N_ITEMS, N_VOTERS = 200_000, 24
+N_ITEMS, N_VOTERS = 150_000, 26
 
 
 @pytest.fixture(scope="module")
