@@ -240,9 +240,9 @@ def _draw_time(figure: Any, board: _Board) -> None:
     ax = figure.subplots()
     places = {}
     for method in board.methods:
-        pairs, seconds = board.pairs(method), board.measured(method, "cpu_seconds")
-        if len(pairs) and seconds:
-            places[method] = (sum(seconds), float((pairs[:, 0] - pairs[:, 1]).mean()))
+        pairs, times = board.pairs(method), board.measured(method, "cpu_seconds")
+        if len(pairs) and times:
+            places[method] = (sum(times), float((pairs[:, 0] - pairs[:, 1]).mean()))
     for method, (seconds, gain) in places.items():
         colour = COLOURS["violet" if method == "search" else "teal" if method in OURS else "orange"]
         ax.plot([seconds], [gain], "o", color=colour, markersize=7)
