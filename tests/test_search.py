@@ -14,8 +14,8 @@ import goldless as gl
 from goldless.kernels.group_fit import refit, weighted_residual
 from goldless.maths.checks import relabel
 from goldless.maths.search import (
+    covariance_misfit,
     group_prices,
-    independence_overdispersion,
     indistinguishable,
     rerootings,
     search_structure,
@@ -152,8 +152,9 @@ def test_a_group_of_one_is_free_and_larger_groups_cost_more():
 def test_dependence_shows_as_overdispersion(rng):
     apart = gl.random_model([1] * 12, random_state=rng)
     together = gl.random_model([4] + [1] * 8, group_accuracy=(0.7, 0.8), random_state=rng)
-    assert independence_overdispersion(covariance_of(apart, 5000, rng)) < 2
-    assert independence_overdispersion(covariance_of(together, 5000, rng)) > 4
+    assert covariance_misfit(covariance_of(apart, 5000, rng)) < 2
+    assert covariance_misfit(covariance_of(together, 5000, rng)) > 4
+    assert covariance_misfit(covariance_of(together, 5000, rng), together.groups) < 2
 
 
 # -- the estimator ------------------------------------------------------------------------------------------

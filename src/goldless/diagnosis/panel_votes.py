@@ -17,7 +17,7 @@ from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.em import RatePrior, run_em
 from goldless.maths.latent_model import LatentModel
-from goldless.maths.search import independence_overdispersion
+from goldless.maths.search import covariance_misfit
 from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
@@ -92,7 +92,7 @@ class PanelVotes:
     def overdispersion(self) -> float:
         """Misfit of the covariance model, 1 when it holds."""
         known = getattr(self.model, "overdispersion_", None)
-        return independence_overdispersion(self.core.pair_counts.covariance()) if known is None else float(known)
+        return covariance_misfit(self.core.pair_counts.covariance()) if known is None else float(known)
 
     @property
     def rate_prior(self) -> RatePrior:

@@ -88,11 +88,12 @@ def verdict(
         return f"Use the majority vote, which {same} and is easier to explain: {listed}."
     unsure = " (though the difference to the majority vote is within its error)" if to_majority.open else ""
     if flat is not None and not flat.worth_it:
-        why = (
-            "no dependence among the voters was found"
-            if not grouped
-            else f"the {grouped} voters that echo others hardly change the labels"
-        )
+        if grouped:
+            why = f"the {grouped} voters that echo others hardly change the labels"
+        elif pvalues[0] is not None and pvalues[0] < _REJECTED:
+            why = f"no groups explain what the voters share, though independence is {_rejected(pvalues[0])}"
+        else:
+            why = "no dependence among the voters was found"
         return f"Use weights for single voters (Dawid-Skene){unsure}, because {why}: {listed}."
     if grouped:
         why = f"{grouped} of {len(groups)} voters echo others and independence is {_rejected(pvalues[0])}"
@@ -106,9 +107,8 @@ def settled_by(panel: PanelVotes, labels_changed: float) -> str:
     n_differ = round(labels_changed * panel.table.n_items)
     if n_differ == 0:
         return "nothing hangs on it, for no label changes"
-    few = min(n_differ, 20)
     return (
-        f"labels of about {few} of the {n_differ:,} items on which the readings differ, a known class balance or one "
+        f"labels of a few of the {n_differ:,} items on which the readings differ, a known class balance or one "
         "trusted voter would settle it"
     )
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from goldless.estimators.base import LatentEstimator
 from goldless.estimators.parts import InParts
 from goldless.estimators.tree_fit import unit_vote_counts
-from goldless.maths.search import independence_overdispersion
+from goldless.maths.search import covariance_misfit
 
 
 class DawidSkene(InParts, LatentEstimator):
@@ -89,7 +89,7 @@ class DawidSkene(InParts, LatentEstimator):
         """
         votes = self._read_for_fit(X, sample_weight)
         table, alone = votes.table, np.arange(votes.table.n_voters)
-        overdispersion = independence_overdispersion(votes.counts.covariance())
+        overdispersion = covariance_misfit(votes.counts.covariance())
         prior = self._rate_prior(votes.n_items, overdispersion)
         start = prior.maximise(unit_vote_counts(table, alone), alone)
         model = self._improve(start, table, prior, votes.whole)

@@ -42,7 +42,7 @@ from goldless.maths.latent_model import LatentModel, merge_copies, probability
 from goldless.maths.panels import Panel
 from goldless.maths.rank_one import complete_rank_one, residual
 from goldless.maths.score import score_matrix
-from goldless.maths.search import Structure, independence_overdispersion, search_structure
+from goldless.maths.search import Structure, covariance_misfit, search_structure
 from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
@@ -254,9 +254,11 @@ class LatentSML(InParts, LatentEstimator):
         table = votes.table
         estimate = votes.counts.covariance()
         groups, structure = self._find_groups(votes, estimate)
-        self.overdispersion_ = (
-            independence_overdispersion(estimate) if structure is None else structure.overdispersion
-        )
+        if structure is None:
+            given = None if isinstance(self.structure, str) else groups
+            self.overdispersion_ = covariance_misfit(estimate, given)
+        else:
+            self.overdispersion_ = structure.overdispersion
         prior = self._rate_prior(votes.n_items, self.overdispersion_)
         model = self._fit_model(votes, estimate, groups, prior)
         if self.em:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -144,11 +145,11 @@ def group_prices(n_voters: int, per_voter: float, multiplicity: float = 0.0) -> 
     return price
 
 
-def independence_overdispersion(estimate: CovarianceEstimate) -> float:
-    """Return max(1, Q / dof) of the model without groups."""
-    problem = _Problem(estimate, lowest=0.0)
-    alone = np.arange(problem.m)
-    return max(1.0, problem.fit(alone)[0] / problem.degrees_of_freedom(alone))
+def covariance_misfit(estimate: CovarianceEstimate, groups: NDArray[np.int64] | None = None) -> float:
+    """Return max(1, Q / dof) of given groups, by default of the model without groups."""
+    problem = _Problem(estimate, lowest=0.0 if groups is None else -1.0)
+    groups = np.arange(problem.m) if groups is None else groups
+    return max(1.0, problem.fit(groups)[0] / problem.degrees_of_freedom(groups))
 
 
 def rerootings(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -211,6 +212,7 @@ def _price_of(groups: NDArray[np.int64], price: NDArray[np.float64]) -> float:
     return float(price[np.bincount(groups)].sum())
 
 
+@cache
 def set_partitions(n: int) -> NDArray[np.int64]:
     """Return all partitions of n voters as rows of groups, except the one with a single group."""
     rows = [[0]]
