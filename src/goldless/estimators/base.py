@@ -423,15 +423,12 @@ class LatentEstimator(VoteEstimator):
     def _improve(
         self, start: LatentModel, table: PatternTable, prior: Prior, whole: WholeVotes | None = None
     ) -> LatentModel:
-        """Run EM from a model: on a table and, if that is a sample, then on all votes."""
+        """Run EM from a model; on a table that is a sample of ``whole``, to a good start for :meth:`_finish`."""
         if not self.max_iter >= 1:
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
         passes = GroupedPatterns(table, start.groups)
         result = run_em(start, passes.expect, prior=prior, max_iter=self.max_iter, tol=self.tol)
-        if whole is not None:
-            limits = {"prior": prior, "max_iter": self.max_iter, "tol": self.tol}
-            result = finish_em(result.model, passes.expect, whole.expect, **limits)
-        self._store_em(result)
+        self._store_em(result, final=whole is None)
         return result.model
 
     def _release_balance(
@@ -445,24 +442,28 @@ class LatentEstimator(VoteEstimator):
         """Drop the prior on the class balance where the votes, or the sample of them, speak against it."""
         if not isinstance(self.balance_prior, str):
             return model, prior
-        passes = GroupedPatterns(table, model.groups)
-        log_likelihood = self.log_likelihood_ if whole is None else passes.log_likelihood(model)
-        released = release_balance(table, model, log_likelihood, prior, overdispersion, self.max_iter, self.tol)
+        released = release_balance(table, model, self.log_likelihood_, prior, overdispersion, self.max_iter, self.tol)
         if released is None:
             return model, prior
         result, prior = released
-        if whole is not None:
-            limits = {"max_iter": self.max_iter, "tol": self.tol}
-            result = finish_em(result.model, passes.expect, whole.expect, prior=prior, **limits)
-        self._store_em(result)
+        self._store_em(result, final=whole is None)
         return result.model, prior
 
-    def _store_em(self, result: EMResult) -> None:
-        """Keep how EM ended, and warn if it was stopped."""
+    def _finish(self, model: LatentModel, table: PatternTable, prior: Prior, whole: WholeVotes | None) -> LatentModel:
+        """Go on with EM from the optimum on a sample to that on all votes."""
+        if whole is None:
+            return model
+        on_sample = GroupedPatterns(table, model.groups).expect
+        result = finish_em(model, on_sample, whole.expect, prior=prior, max_iter=self.max_iter, tol=self.tol)
+        self._store_em(result)
+        return result.model
+
+    def _store_em(self, result: EMResult, final: bool = True) -> None:
+        """Keep how EM ended, and warn if it was stopped and nothing follows."""
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
         self.log_likelihood_ = result.log_likelihood
-        if not result.converged:
+        if final and not result.converged:
             warn_user(
                 f"EM stopped after {result.n_iter} iterations while still gaining {result.gap:.2g} in "
                 f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",

@@ -263,6 +263,7 @@ class LatentSML(InParts, LatentEstimator):
         model = self._fit_model(votes, estimate, groups, prior)
         if self.em:
             model, prior = self._release_balance(model, table, prior, self.overdispersion_, votes.whole)
+            model = self._finish(model, table, prior, votes.whole)
         groupings = () if structure is None else tuple(reading.groups for reading in structure.readings)
         settled = None
         if facts.any:

@@ -100,7 +100,8 @@ class SpectralMetaLearner(InParts, LatentEstimator):
         table = votes.table
         model = independent_estimate(table, votes.counts.covariance(), rule)
         if self.em:
-            model = self._improve(model, table, self._rate_prior(votes.n_items, overdispersion=1.0), votes.whole)
+            prior = self._rate_prior(votes.n_items, overdispersion=1.0)
+            model = self._finish(self._improve(model, table, prior, votes.whole), table, prior, votes.whole)
         self.latent_model_ = votes.embed(model)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self
