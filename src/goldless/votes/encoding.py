@@ -342,10 +342,15 @@ def _listed(labels: Iterable) -> str:
 
 def _encode(source: _Source, classes: Sequence | NDArray, missing: Any) -> NDArray[np.int8]:
     """Return the codes of all votes, with _UNKNOWN for labels that are not of the classes."""
-    codes = np.full(source.shape, MISSING, dtype=np.int8)
+    codes: NDArray[np.int8] | None = None
     for index, values in source.blocks():
-        codes[index] = _codes_of(values, classes, missing)
-    return codes
+        of_block = _codes_of(values, classes, missing)
+        if index is ...:  # all votes in one block: nothing to put together
+            return np.ascontiguousarray(of_block)
+        if codes is None:
+            codes = np.full(source.shape, MISSING, dtype=np.int8)
+        codes[index] = of_block
+    return np.full(source.shape, MISSING, dtype=np.int8) if codes is None else codes
 
 
 def _codes_of(values: NDArray, classes: Sequence | NDArray, missing: Any) -> NDArray[np.int8]:
