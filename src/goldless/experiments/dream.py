@@ -18,6 +18,7 @@ from goldless.experiments.dream_figures import draw_matrices, draw_path, draw_qu
 from goldless.experiments.figures import Figure
 from goldless.experiments.framework import Difference, Experiment, Settings, Summary, Unit
 from goldless.experiments.measure import measured
+from goldless.experiments.methods import errors_of, fit_methods
 from goldless.experiments.published import published_labels
 from goldless.experiments.tables import Table
 from goldless.maths.groups import ScoreClustering
@@ -102,16 +103,8 @@ def _score_runtime(X: NDArray[np.int8], n_voters: int) -> dict[str, Any]:
 
 
 def _tables_of(X: NDArray[np.int8], y: NDArray[np.int8], pictures: bool) -> dict[str, Any]:
-    models = {
-        "vote": gl.MajorityVote().fit(X),
-        "sml_em": gl.SpectralMetaLearner().fit(X),
-        "oracle_ci": gl.OracleCI().fit(X, y),
-        "paper": gl.LatentSML(structure="paper").fit(X),
-        "search": gl.LatentSML().fit(X),
-    }
-    single = np.array([gl.balanced_error(y, column) for column in X.T])
-    errors = {"mean": single.mean(), "best": single.min()}
-    errors |= {name: gl.balanced_error(y, model.predict(X)) for name, model in models.items()}
+    models = fit_methods(X, y)
+    errors = errors_of(models, X, y)
     path = _published_path(X, y)
     errors["published"] = min(path, key=lambda step: step["residual"])["error"]
     panels = {name: _most_accurate(models[name].balanced_accuracy_) for name in ("vote", "sml_em", "oracle_ci")}

@@ -17,6 +17,7 @@ from goldless.experiments import paper
 from goldless.experiments.ensemble import FAMILIES, make_ensemble, voter_names, votes_of
 from goldless.experiments.figures import COLOURS, Figure, draw_matrix, legend_below
 from goldless.experiments.framework import Difference, Experiment, Settings, Summary, Unit
+from goldless.experiments.methods import errors_of, fit_methods, single_errors
 from goldless.experiments.tables import Table
 
 _NAMES = {"magic": "Magic", "spambase": "Spambase", "miniboone": "MiniBooNE", "musk": "Musk"}
@@ -103,20 +104,12 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
 def _scores(X: NDArray[np.int8], y: NDArray[np.int8]) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        models = {
-            "vote": gl.MajorityVote().fit(X),
-            "sml_em": gl.SpectralMetaLearner().fit(X),
-            "oracle_ci": gl.OracleCI().fit(X, y),
-            "paper": gl.LatentSML(structure="paper").fit(X),
-            "search": gl.LatentSML().fit(X),
-        }
-    single = np.array([gl.balanced_error(y, column) for column in X.T])
-    errors = {"mean": single.mean(), "best": single.min()}
-    errors |= {name: gl.balanced_error(y, model.predict(X)) for name, model in models.items()}
+        models = fit_methods(X, y)
+    errors = errors_of(models, X, y)
     return {
         "error": errors,
         "groups": {name: models[name].groups_ for name in ("paper", "search")},
-        "voters": single,
+        "voters": single_errors(X, y),
     }
 
 
