@@ -13,9 +13,6 @@ from pyarrow import parquet
 
 import goldless as gl
 from goldless.cli import main
-
-pytest.importorskip("distributed")
-
 from goldless.votes.dask_blocks import DaskBlocks
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
