@@ -202,14 +202,7 @@ def read_and_fit(
             item=arguments.item,
             voter=arguments.voter,
             label=arguments.label,
-            id_column=arguments.id_column,
-            truth=arguments.truth,
-            ignore=arguments.ignore,
-            missing=arguments.missing,
-            positive=arguments.positive,
-            delimiter=arguments.delimiter,
-            header=False if arguments.no_header else None,
-            encoding=arguments.encoding,
+            **reading_options(arguments),
             progress=progress.update,
         )
     if check is not None:
@@ -217,6 +210,20 @@ def read_and_fit(
     with Progress(FITTING, arguments.quiet):
         model, said = fit(table, arguments.structure, **facts_of(arguments, table.votes))
     return table, model, said
+
+
+def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how a table is to be read, whether into memory or in batches."""
+    return {
+        "id_column": arguments.id_column,
+        "truth": arguments.truth,
+        "ignore": arguments.ignore,
+        "missing": arguments.missing,
+        "positive": arguments.positive,
+        "delimiter": arguments.delimiter,
+        "header": False if arguments.no_header else None,
+        "encoding": arguments.encoding,
+    }
 
 
 def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[Any, list[str]]:

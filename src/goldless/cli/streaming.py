@@ -34,7 +34,7 @@ def is_streamed(arguments: argparse.Namespace) -> bool:
 
 def combine_stream(arguments: argparse.Namespace) -> None:
     """Fit and label batch by batch."""
-    from goldless.cli.commands import write_json, write_lines
+    from goldless.cli.commands import reading_options, write_json, write_lines
 
     if arguments.file == "-":
         raise ValueError("standard input can be read only once: name a file or a folder, or leave out --engine")
@@ -50,14 +50,7 @@ def combine_stream(arguments: argparse.Namespace) -> None:
         with Progress("Counting and fitting", arguments.quiet) as progress:
             stream = gl.VoteStream(
                 arguments.file,
-                id_column=arguments.id_column,
-                truth=arguments.truth,
-                ignore=arguments.ignore,
-                missing=arguments.missing,
-                positive=arguments.positive,
-                delimiter=arguments.delimiter,
-                header=False if arguments.no_header else None,
-                encoding=arguments.encoding,
+                **reading_options(arguments),
                 client=client,
                 progress=progress.update,
             )
