@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
+from goldless.estimators.readings import NOTABLE_CHANGE
+from goldless.estimators.settling import LARGEST_RATIO
 from goldless.maths.latent_model import LatentModel, probability
 from goldless.votes.encoding import Votes
 from goldless.votes.patterns import PatternTable
 
 _TEMPER = 0.3  # how far to believe a reading's log-odds; real votes depend more than modelled
 _LARGEST_PRIOR_ODDS = 3.0
-_LARGEST_RATIO = 20.0  # no reading is surer of a label than this, in log-odds
 _DOUBT = 0.02  # weight of an item's own doubt, so that the hardest items are asked once readings agree
 _DECISIVE = np.log(19.0)  # log-odds of 95 to 5
 _REPEATED = 0.5  # a second label for the same pattern of votes tells less
-_NOTABLE_CHANGE = 0.05
 _LEAST_WEIGHT = 1e-3  # readings less probable than this are ruled out
 
 
@@ -79,7 +79,7 @@ def choose_questions(
     readings, weights = tuple(readings[number] for number in open_readings), weights[open_readings]
     weights = weights / weights.sum()
     ratios = np.array([reading.log_likelihood_ratio(table.codes) for reading in readings])
-    ratios = ratios.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
+    ratios = ratios.clip(-LARGEST_RATIO, LARGEST_RATIO)
     # one class balance for all: readings are to be told apart by which items are positive, not by how many
     prior = np.clip(readings[int(np.argmax(weights))].log_prior_odds, -_LARGEST_PRIOR_ODDS, _LARGEST_PRIOR_ODDS)
     positive = probability(_TEMPER * ratios + prior)
@@ -120,7 +120,7 @@ def _labels_needed(
     """Return how many labels like those of ``rows`` would raise any other reading, if it is right, to 95 %."""
     best = int(np.argmax(weights))
     changed = ((ratios > 0) != (ratios[best] > 0)) @ table.counts / table.n_items
-    rivals = np.flatnonzero(changed > _NOTABLE_CHANGE)
+    rivals = np.flatnonzero(changed > NOTABLE_CHANGE)
     if not len(rivals):
         return 0
     asked = positive[:, table.inverse[rows]]

@@ -25,7 +25,7 @@ _FIRST_READING = 0.9  # what the reading of the votes alone is worth against all
 _FLIPPED = 1e-4  # what a reading is worth with the classes exchanged: most independent units beat a coin
 _TEMPERS = (0.05, 0.1, 0.2, 0.4, 0.8)  # how far to believe a reading's log-odds; real votes depend more than modelled
 _SHIFTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)  # log-odds of the classes among items with known labels
-_LARGEST_RATIO = 20.0  # no reading is surer of a label than this, in log-odds
+LARGEST_RATIO = 20.0  # no reading is surer of a label than this, in log-odds
 _BALANCE_ERROR = np.log(2.0)  # standard error of a reading's class balance on real votes, in log-odds
 _CERTAIN = 1 - 1e-6  # rate of the voter that speaks known labels
 _SETTLED = 0.95  # a reading this probable needs no further facts
@@ -51,7 +51,6 @@ class Settled(NamedTuple):
     candidates: tuple[LatentModel, ...]
     weights: NDArray[np.float64]
     right: NDArray[np.int64]
-
     n_known: int
 
     @property
@@ -175,7 +174,7 @@ def label_evidence(
         How many items each stands for.
     """
     towards = np.where(positive, 1.0, -1.0)
-    told = ratios.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
+    told = ratios.clip(-LARGEST_RATIO, LARGEST_RATIO)
     terms = [log_expit(towards * (temper * told + shift)) @ items for temper in _TEMPERS for shift in _SHIFTS]
     return logsumexp(terms, axis=0) - np.log(len(terms))
 
