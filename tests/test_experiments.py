@@ -443,6 +443,16 @@ def test_a_peer_that_does_not_answer_is_skipped():
     assert labels == {}
 
 
+def test_a_peer_that_ended_before_it_was_asked_is_closed_in_silence():
+    process = PeerProcess(sys.executable)
+    pipe = subprocess.PIPE
+    process._process = ended = subprocess.Popen([sys.executable, "-c", ""], stdin=pipe, stdout=pipe, text=True)
+    ended.wait()
+    ended.stdin.write("a question that stays in the buffer")
+    process.close()
+    assert process._process is None
+
+
 def test_a_peer_that_cannot_be_installed_is_skipped_with_the_reason(tmp_path, monkeypatch):
     monkeypatch.setenv("GOLDLESS_CACHE", str(tmp_path))
     monkeypatch.setattr(peers.subprocess, "run", _no_install)
