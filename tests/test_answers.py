@@ -149,7 +149,7 @@ def test_combine_writes_parquet_batch_by_batch(frame, folder, tmp_path, capsys):
     ("words", "message"),
     [
         (["--engine", "stream"], "name a file with -o"),
-        (["--engine", "stream", "-o", "labels.csv", "--class-balance", "0.3"], "--class-balance goes with"),
+        (["--engine", "stream", "-o", "labels.csv", "--explain"], "--explain goes with --engine memory"),
         (["--scheduler", "tcp://nowhere:1"], "--scheduler goes with --engine dask"),
     ],
 )
@@ -157,3 +157,40 @@ def test_combine_says_what_does_not_go_together(words, message, folder, capsys, 
     monkeypatch.chdir(tmp_path)
     assert main(["combine", str(folder), *words]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_stream_is_scored_and_keeps_known_labels_as_votes_in_memory_do(frame, tmp_path, capsys):
+    """Truth only scores: the same figures, the same labels, batch by batch."""
+    truth = np.where(np.arange(len(frame)) % 7 == 0, "", np.where(np.arange(len(frame)) % 3 == 0, "yes", "no"))
+    frame.assign(truth=truth).to_csv(tmp_path / "votes.csv", index_label="item")
+    known = frame.index[[1500, 3, 700]]
+    (tmp_path / "known.csv").write_text("item,label\n" + "".join(f"{name},no\n" for name in known))
+    facts = {}
+    for engine in ("memory", "stream"):
+        output = str(tmp_path / f"{engine}.csv")
+        words = [str(tmp_path / "votes.csv"), "--truth", "truth", "--anchors", str(tmp_path / "known.csv")]
+        assert main(["combine", *words, "--class-balance", "0.4", "--engine", engine, "-o", output, "--json"]) == 0
+        facts[engine] = json.loads(capsys.readouterr().out)
+    for name in ("balanced_accuracy", "labelled", "n_items", "classes"):
+        assert facts["stream"][name] == facts["memory"][name]
+    one, other = (pd.read_csv(tmp_path / f"{engine}.csv", index_col="item") for engine in facts)
+    pd.testing.assert_frame_equal(one, other)
+    assert (other.loc[known, "label"] == "no").all()
+
+
+def test_truth_without_names_of_items_leaves_the_numbers_of_the_rows(frame, tmp_path, capsys):
+    votes = pa.Table.from_pandas(frame.assign(truth="yes"), preserve_index=False)
+    parquet.write_table(votes, tmp_path / "votes.parquet")
+    words = [str(tmp_path / "votes.parquet"), "--truth", "truth", "-o", str(tmp_path / "labels.parquet")]
+    assert main(["combine", *words]) == 0
+    assert "Balanced accuracy against the truth" in capsys.readouterr().out
+    assert parquet.read_table(tmp_path / "labels.parquet").column("item").to_pylist() == list(range(1, 2001))
+
+
+def test_a_strange_true_label_is_named(frame, tmp_path, capsys):
+    votes = pa.Table.from_pandas(frame.assign(truth="maybe"), preserve_index=False)
+    parquet.write_table(votes, tmp_path / "votes.parquet")
+    words = [str(tmp_path / "votes.parquet"), "--truth", "truth", "-o", str(tmp_path / "labels.parquet")]
+    assert main(["combine", *words]) == 1
+    assert "the truth holds 'maybe', but the votes are 'no' and 'yes'" in capsys.readouterr().err
+    assert not (tmp_path / "labels.parquet").exists()

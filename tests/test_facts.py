@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import goldless as gl
-from goldless.estimators.facts import Facts
+from goldless.estimators.facts import NO_LABELS, Facts
 from goldless.estimators.settling import label_evidence
 from goldless.votes.encoding import encode_votes
 
@@ -186,7 +186,7 @@ def test_names_of_classes_do_not_change_what_labels_tell(rng):
     ("facts", "words"),
     [
         ({"anchors": {5_000: 1}}, "rows 0 to 1499"),
-        ({"anchors": {"a": 1}}, "rows 0 to 1499"),
+        ({"anchors": {"a": 1}}, "rows of X by their number, from 0"),
         ({"anchors": {3: "maybe"}}, "Unknown label 'maybe'"),
         ({"anchors": [1, -1]}, "each of 1500 rows, got 2"),
         ({"class_balance": 1.5}, "between 0 and 1, got 1.5"),
@@ -213,7 +213,7 @@ def test_facts_need_em(panel):
 def test_voters_can_be_trusted_by_name():
     votes = encode_votes([["y", "n", "y"], ["n", "n", "y"]])
     named = type(votes)(votes.codes, votes.classes, np.array(["a", "b", "c"]))
-    facts = Facts.read(named, None, None, {"c": (0.9, 0.8)}, None)
+    facts = Facts.read(named, NO_LABELS, None, {"c": (0.9, 0.8)})
     np.testing.assert_array_equal(facts.trusted, [2])
     np.testing.assert_allclose(facts.sensitivity, [np.nan, np.nan, 0.9])
 

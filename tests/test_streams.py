@@ -262,15 +262,13 @@ def test_an_iterator_of_too_many_patterns_says_what_to_pass_instead(many):
 
 def test_estimators_that_need_all_patterns_say_so(many):
     blocks = cut(draw(0.3), 500)
-    for estimator in (gl.LatentSML(abstain="informative"), gl.SpectralMetaLearner(em=False)):
+    for estimator in (gl.LatentSML(em=False), gl.SpectralMetaLearner(em=False)):
         with pytest.raises(ValueError, match="this estimator needs them all in memory: pass an array or a frame"):
             estimator.fit(blocks)
 
 
-def test_facts_and_weights_go_with_votes_in_memory():
+def test_weights_go_with_votes_in_memory():
     blocks = cut(draw(), 500)
-    with pytest.raises(ValueError, match="anchors, class_balance and trusted go with votes in memory"):
-        gl.LatentSML().fit(blocks, class_balance=0.4)
     with pytest.raises(ValueError, match="sample_weight goes with votes in memory"):
         gl.LatentSML().fit(blocks, sample_weight=np.ones(N_ITEMS))
 
@@ -294,3 +292,87 @@ def test_frames_of_other_kinds_are_blocks_too():
         itertools.chain(cut(frame, 1000)),
     ):
         assert_same_model(gl.MajorityVote().fit(source), expected)
+
+
+# -- what is known besides the votes -------------------------------------------------------------------------
+
+
+def labelled_rows(seed=5, missing=0.0, n_items=2000, n_known=25):
+    """Votes 0 and 1 (NaN: none), and known labels of some rows, not in order."""
+    X, y = gl.simulate_votes(n_items, [3] + [1] * 9, -0.2, missing_rate=missing, random_state=seed)
+    rows = np.random.default_rng(seed).permutation(n_items)[:n_known]
+    return pd.DataFrame((X + 1) / 2), {int(row): int(y[row] == 1) for row in rows}
+
+
+FACTS = {
+    "labels": lambda labels: {"anchors": labels},
+    "class balance": lambda labels: {"class_balance": 0.35},
+    "trusted": lambda labels: {"trusted": {7: (0.8, 0.7)}},
+    "all": lambda labels: {"anchors": labels, "class_balance": 0.4, "trusted": [8]},
+}
+
+
+@pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS.keys())
+@pytest.mark.parametrize("few", [True, False], ids=["few patterns", "many patterns"])
+def test_facts_mean_the_same_for_votes_that_are_streamed(facts, few, request):
+    if not few:
+        request.getfixturevalue("many")
+    frame, labels = labelled_rows(missing=0.2, n_items=1000)
+    known = facts(labels)
+    in_memory = gl.LatentSML(subtypes=few).fit(frame, **known)
+    streamed = gl.LatentSML(subtypes=few).fit(gl.VoteStream(cut(frame, 333), memory_limit=0), **known)
+    assert_same_model(streamed, in_memory, 0.0 if few else 1e-9)
+    assert streamed.verdict_ == in_memory.verdict_
+    np.testing.assert_array_equal(streamed.anchored_rows_, in_memory.anchored_rows_)
+    np.testing.assert_array_equal(streamed.predict(frame), in_memory.predict(frame))
+
+
+@pytest.mark.parametrize("known", [{}, {"class_balance": 0.4}], ids=["alone", "with facts"])
+def test_abstention_speaks_in_a_stream_as_in_memory(known, many):
+    frame, _ = labelled_rows(missing=0.3, n_items=1000)
+    in_memory = gl.LatentSML(abstain="informative").fit(frame, **known)
+    assert "sample" in in_memory.how_counted_
+    streamed = gl.LatentSML(abstain="informative").fit(gl.VoteStream(cut(frame, 450), memory_limit=0), **known)
+    assert_same_model(streamed, in_memory, 1e-9)
+    np.testing.assert_array_equal(streamed.predict(frame), in_memory.predict(frame))
+
+
+def test_known_labels_through_a_sample_end_where_they_end_on_all_patterns(many, monkeypatch):
+    frame, labels = labelled_rows(n_items=3000)
+    through_sample = gl.LatentSML(structure="independent", tol=1e-12).fit(frame, anchors=labels)
+    for module in (tally, counted):
+        monkeypatch.setattr(module, "MANY_PATTERNS", 10**9)
+    plain = gl.LatentSML(structure="independent", tol=1e-12).fit(frame, anchors=labels)
+    assert "sample" not in plain.how_counted_
+    np.testing.assert_allclose(per_voter(through_sample), per_voter(plain), atol=1e-5)
+
+
+def test_known_labels_of_an_iterator_are_picked_in_its_one_pass():
+    frame, labels = labelled_rows()
+    expected = gl.LatentSML().fit(frame, anchors=labels)
+    assert_same_model(gl.LatentSML().fit(iter(cut(frame, 300)), anchors=labels), expected)
+    column = [labels.get(row) for row in range(len(frame))]
+    assert_same_model(gl.LatentSML().fit(cut(frame, 300), anchors=column), expected)
+    given = gl.LatentSML().fit_predict(cut(frame, 300), anchors=labels)
+    assert {row: given[row] for row in labels} == labels
+
+
+@pytest.mark.parametrize(
+    ("anchors", "words"),
+    [({5000: 1}, "rows 0 to 1999 of X, got 5000"), ({-1: 1}, "from 0, got -1"), ([1, 0], "each of 2000 rows, got 2")],
+)
+def test_rows_that_a_stream_does_not_have_are_refused(anchors, words):
+    frame, _ = labelled_rows()
+    with pytest.raises(ValueError, match=words):
+        gl.LatentSML().fit(cut(frame, 500), anchors=anchors)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_items_of_files_are_found_by_name(kind, tmp_path):
+    frame = draw().rename(lambda row: f"item {row}")
+    write(frame, tmp_path / f"votes.{kind}", kind)
+    found = gl.VoteStream(tmp_path / f"votes.{kind}", batch_rows=512).find_rows(["item 1700", "item 3", "nobody"])
+    assert found == {"item 1700": 1700, "item 3": 3}
+    write(frame.reset_index(drop=True), tmp_path / f"numbers.{kind}", kind)
+    assert gl.VoteStream(tmp_path / f"numbers.{kind}").find_rows([2999]) == {2999: 2999}
+    assert gl.VoteStream([(frame == "yes").to_numpy()]).find_rows([1, 3000, 3001]) == {1: 0, 3000: 2999}

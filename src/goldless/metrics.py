@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from goldless.votes.encoding import is_missing
 
@@ -22,6 +22,14 @@ def balanced_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
         if is_missing(label):
             raise ValueError(f"y_true has no label for item {item}; score the items that have one")
     return float(np.mean([(labels[truth == label] == label).mean() for label in np.unique(truth)]))
+
+
+def balanced_accuracy_of(confusion: NDArray[np.integer]) -> float:
+    """Return the balanced accuracy from counts of items, a row for each true class and a column for each label."""
+    items = confusion.sum(axis=1)
+    if not items.any():
+        raise ValueError("there are no items to score")
+    return float(np.mean(np.diag(confusion)[items > 0] / items[items > 0]))
 
 
 def balanced_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from goldless.votes.encoding import Votes
+from goldless.votes.encoding import Votes, find_items
+from goldless.votes.sources import EncodedSource, VoteStream
 
 _LABEL_COLUMNS = ("label", "truth", "gold")
 
 
-def facts_of(arguments: argparse.Namespace, votes: Votes) -> dict[str, Any]:
+def facts_of(arguments: argparse.Namespace, votes: Votes | VoteStream) -> dict[str, Any]:
     """Return the keyword arguments of ``LatentSML.fit`` that the options say."""
     facts: dict[str, Any] = {}
     if arguments.anchors is not None:
@@ -31,7 +32,7 @@ def item_names(votes: Votes) -> list[str]:
     return [str(item) for item in items]
 
 
-def read_anchors(path: str, votes: Votes) -> dict[int, Any]:
+def read_anchors(path: str, votes: Votes | VoteStream) -> dict[int, Any]:
     """Read known labels: a table of item and label; rows without a label are passed over.
 
     The column of labels is called "label", "truth" or "gold"; the item is in the first other column.
@@ -50,13 +51,13 @@ def read_anchors(path: str, votes: Votes) -> dict[int, Any]:
             f"{path} should hold known labels in two columns, the item and the 'label', but its columns are "
             f"{', '.join(repr(name) for name in header) or 'missing'}"
         )
-    row_of: dict[str, int] = {}
-    for row, name in enumerate(item_names(votes)):
-        row_of.setdefault(name, row)
-    classes = {str(value): value for value in votes.classes.tolist()}
+    lines = [(number, (line[item] or "").strip(), (line[label] or "").strip()) for number, line in enumerate(rows, 2)]
+    names = {name for _, name, said in lines if said}
+    opened = votes.open(classes=None, missing=None, positive=None) if isinstance(votes, VoteStream) else votes
+    row_of = opened.find_rows(names) if isinstance(opened, EncodedSource) else find_items(opened, names)
+    classes = {str(value): value for value in opened.classes.tolist()}
     anchors: dict[int, Any] = {}
-    for number, line in enumerate(rows, 2):
-        name, said = (line[item] or "").strip(), (line[label] or "").strip()
+    for number, name, said in lines:
         if not said:
             continue
         if name not in row_of:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import goldless as gl
+from goldless.cli.facts import facts_of
 from goldless.cli.output import Progress
 from goldless.terminal import Style
 
@@ -42,7 +43,7 @@ def combine_stream(arguments: argparse.Namespace) -> None:
         raise ValueError("labels of many items are written batch by batch: name a file with -o")
     if arguments.explain:
         raise ValueError("--explain goes with --engine memory")
-    for option in ("item", "voter", "label", "anchors", "class_balance", "trusted"):
+    for option in ("item", "voter", "label"):
         if getattr(arguments, option) is not None:
             raise ValueError(f"--{option.replace('_', '-')} goes with --engine memory")
     options: dict[str, Any] = {} if arguments.structure is None else {"structure": arguments.structure}
@@ -54,14 +55,17 @@ def combine_stream(arguments: argparse.Namespace) -> None:
                 client=client,
                 progress=progress.update,
             )
+            facts = facts_of(arguments, stream)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                model = gl.LatentSML(**options).fit(stream)
+                model = gl.LatentSML(**options).fit(stream, **facts)
         with Progress("Labelling", arguments.quiet):
-            labelled = model.predict_to(stream, arguments.output)
+            written = model.write_labels(stream, arguments.output, facts.get("anchors"))
     said = [str(warning.message) for warning in caught]
-    n_items = sum(labelled.values())
-    counts = {str(label): count for label, count in labelled.items()}
+    counts = {str(label): count for label, count in written.by_label.items()}
+    n_items, score = sum(counts.values()), written.balanced_accuracy
+    if arguments.truth is not None and score is None:
+        said.append("The truth was not scored: this kind of file is read all at once; pass --engine memory.")
     if arguments.json:
         write_json(
             {
@@ -71,6 +75,7 @@ def combine_stream(arguments: argparse.Namespace) -> None:
                 "how": model.how_counted_,
                 "warnings": said,
                 "output": arguments.output,
+                **({} if score is None else {"balanced_accuracy": round(score, 4)}),
             }
         )
     elif not arguments.quiet:
@@ -79,7 +84,8 @@ def combine_stream(arguments: argparse.Namespace) -> None:
         for sentence in said:
             sys.stderr.write(style("! ", "yellow") + sentence + "\n")
         words = " and ".join(f"{count:,} {label}" for label, count in counts.items())
-        write_lines([f"Labelled {n_items:,} items: {words}.", f"Wrote {arguments.output}."])
+        scored = "" if score is None else f" Balanced accuracy against the truth: {100 * score:.1f} %."
+        write_lines([f"Labelled {n_items:,} items: {words}.{scored}", f"Wrote {arguments.output}."])
 
 
 @contextmanager

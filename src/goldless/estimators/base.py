@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.explanation import Explanation, explain_patterns, spread_rows
+from goldless.estimators.facts import NO_LABELS, KnownLabels
+from goldless.estimators.labelling import Written, write_labels
 from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.estimators.tree_fit import balance_prior_items, release_balance
-from goldless.kernels.threads import row_chunks
 from goldless.maths.checks import relabel
 from goldless.maths.em import EMResult, Prior, RatePrior, run_em
 from goldless.maths.finish import finish_em
 from goldless.maths.latent_model import LatentModel, embed, log_odds, probability
 from goldless.metrics import balanced_accuracy
-from goldless.votes.blocks import CHUNK_ROWS
+from goldless.votes.blocks import Block
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import Votes, encode_votes, voter_name
@@ -32,7 +33,6 @@ from goldless.votes.patterns import PatternTable
 from goldless.votes.sources import EncodedSource, as_stream
 from goldless.votes.warnings import warn_user
 from goldless.votes.whole import WholeVotes
-from goldless.votes.writing import LabelWriter, whole_file
 
 _TIE = 1e-9  # log-odds closer to zero than this are a tie
 _EXACT = 2**53  # whole numbers below this are exact as floats
@@ -64,6 +64,8 @@ class FitVotes:
         Patterns of all voters.
     whole : WholeVotes or None
         All votes, if the tables are only a sample of their patterns.
+    known : Block
+        Votes of all voters on the rows that were asked for: those with a known label.
     """
 
     table: PatternTable
@@ -76,6 +78,7 @@ class FitVotes:
     n_items: int
     all_table: PatternTable
     whole: WholeVotes | None
+    known: Block
 
     @property
     def voters(self) -> NDArray[np.int64]:
@@ -182,8 +185,8 @@ class VoteEstimator(BaseEstimator, ABC):
                 "one column for each voter of the fit."
             )
 
-    def _read_for_fit(self, X: Any, sample_weight: ArrayLike | None) -> FitVotes:
-        """Encode, check, collapse and count."""
+    def _read_for_fit(self, X: Any, sample_weight: ArrayLike | None, known: KnownLabels = NO_LABELS) -> FitVotes:
+        """Encode, check, collapse and count; pick out the rows with a known label."""
         votes = self._open(X, reset=True)
         self._check_voters(votes.n_voters)
         if isinstance(votes, EncodedSource):
@@ -191,9 +194,12 @@ class VoteEstimator(BaseEstimator, ABC):
                 raise ValueError(
                     "sample_weight goes with votes in memory: a source says itself how often rows occur."
                 )
-            return self._prepare(CountedVotes.of_source(votes, self._needs_all_patterns()))
+            counted = CountedVotes.of_source(votes, self._needs_all_patterns(), known.rows)
+            known.check(counted.n_rows)
+            return self._prepare(counted)
         weights = as_counts(sample_weight, votes.n_items)
-        return self._prepare(CountedVotes.of_votes(votes, weights, self._needs_all_patterns()))
+        known.check(votes.n_items)
+        return self._prepare(CountedVotes.of_votes(votes, weights, self._needs_all_patterns(), known.rows))
 
     def _check_voters(self, n_voters: int) -> None:
         name, least = type(self).__name__, self._min_voters
@@ -240,6 +246,7 @@ class VoteEstimator(BaseEstimator, ABC):
             n_items,
             counted.table,
             whole,
+            counted.picked,
         )
 
     # -- answers --------------------------------------------------------------------------------------------
@@ -290,7 +297,7 @@ class VoteEstimator(BaseEstimator, ABC):
         """
         return self._on_patterns(X, self._label)
 
-    def predict_to(self, X: Any, path: Any) -> dict[Any, int]:
+    def predict_to(self, X: Any, path: Any, anchors: Any = None) -> dict[Any, int]:
         """Write the label of every item and its probability to a file, batch by batch and in the input's order.
 
         Parameters
@@ -301,30 +308,24 @@ class VoteEstimator(BaseEstimator, ABC):
             File that ends in ``.parquet``, ``.csv`` or ``.tsv``, written whole or not at all. Its columns are the
             name of the item (the identifier column of a file, the index of a pandas frame, or the number of the row,
             from 1), the label, and the probability of the positive class.
+        anchors : mapping of int to label, or array-like of shape (n_items,), optional
+            Known labels of a few items, as in the fit: these items keep them.
 
         Returns
         -------
         dict
             How many items got each label.
         """
-        check_is_fitted(self)
-        votes = self._open(X, reset=False)
-        counts = np.zeros(2, dtype=np.int64)
-        with whole_file(path) as draft, LabelWriter(draft, str(path), self.classes_) as writer:
-            for answer, beside in self._answers(votes):
-                codes = answer[:, 0].astype(np.int8)
-                counts += np.bincount(codes, minlength=2)
-                writer.write(_item_names(beside, writer.n_rows, len(codes)), codes, answer[:, 1])
-        return dict(zip(self.classes_.tolist(), counts.tolist(), strict=True))
+        return self.write_labels(X, path, anchors).by_label
 
-    def _answers(self, votes: Votes | EncodedSource) -> Iterator[tuple[NDArray[np.float64], Any]]:
-        """Yield labels and probabilities of blocks of rows, with what stands beside the rows."""
-        if isinstance(votes, EncodedSource):
-            yield from votes.rows(DistinctPass(self._answer))
-            return
-        for rows in row_chunks(votes.n_items, CHUNK_ROWS):
-            beside = None if votes.items is None else votes.items[rows]
-            yield on_distinct_rows(votes.codes[rows], self._answer), beside
+    def write_labels(self, X: Any, path: Any, anchors: Any = None) -> Written:
+        """Write labels as :meth:`predict_to` does; return how many there are of each, and how they agree with truth.
+
+        The truth is that of a :class:`~goldless.VoteStream` of files with a column ``truth``; it only scores.
+        """
+        check_is_fitted(self)
+        known = KnownLabels.read(anchors, self.missing)
+        return write_labels(self._answer, self._open(X, reset=False), self.classes_, path, known)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit, then label the same items."""
@@ -503,13 +504,6 @@ class LatentEstimator(VoteEstimator):
     def imbalance_(self) -> float:
         """Estimated class imbalance b = Pr(Y positive) - Pr(Y negative)."""
         return self.latent_model_.imbalance
-
-
-def _item_names(beside: Any, start: int, n_rows: int) -> Any:
-    """Return the names of items from what stands beside their rows, or their numbers."""
-    if beside is None or (hasattr(beside, "num_columns") and not beside.num_columns):
-        return np.arange(start + 1, start + n_rows + 1)
-    return beside.column(0) if hasattr(beside, "num_columns") else np.asarray(beside)
 
 
 def _bullets(names: list[str]) -> str:

@@ -9,7 +9,65 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.votes.encoding import MISSING, Votes, encode_votes, is_missing
+from goldless.votes.encoding import Votes, encode_votes, is_missing
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLabels:
+    """Labels of a few rows, as the user gave them: which rows is known before the votes are read.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_known,)
+        Rows of X, in order.
+    labels : list of length n_known
+        Their labels.
+    n_given : int or None
+        Length of a list with one label or gap for each row; None for a mapping.
+    """
+
+    rows: NDArray[np.int64]
+    labels: list[Any]
+    n_given: int | None = None
+
+    @classmethod
+    def read(cls, anchors: Any, missing: Any) -> KnownLabels:
+        """Take a mapping of rows to labels, or one label or gap for each row."""
+        if anchors is None:
+            return NO_LABELS
+        if not isinstance(anchors, Mapping):
+            given = list(anchors)
+            pairs = [(row, label) for row, label in enumerate(given) if not _is_gap(label, missing)]
+            return cls(np.array([row for row, _ in pairs], dtype=np.int64), [label for _, label in pairs], len(given))
+        for row in anchors:
+            if isinstance(row, bool) or not isinstance(row, int | np.integer) or row < 0:
+                raise ValueError(f"anchors name rows of X by their number, from 0, got {row!r}.")
+        rows = sorted(row for row, label in anchors.items() if not _is_gap(label, missing))
+        return cls(np.array(rows, dtype=np.int64), [anchors[row] for row in rows])
+
+    def check(self, n_rows: int) -> None:
+        """Refuse rows that the votes do not have."""
+        if self.n_given is not None and self.n_given != n_rows:
+            raise ValueError(
+                f"anchors must be a mapping of rows to labels, or one label or gap for each of {n_rows} rows, "
+                f"got {self.n_given}."
+            )
+        if len(self.rows) and self.rows[-1] >= n_rows:
+            raise ValueError(f"anchors name rows 0 to {n_rows - 1} of X, got {self.rows[-1]}.")
+
+    def codes(self, classes: NDArray) -> NDArray[np.int8]:
+        """Return the codes of the labels, shape (n_known,)."""
+        column = np.empty((len(self.labels), 1), dtype=object)
+        column[:, 0] = self.labels
+        if not self.labels:
+            return np.array([], dtype=np.int8)
+        try:
+            return encode_votes(column, classes=classes).codes[:, 0]
+        except ValueError as error:
+            raise ValueError(f"anchors: {error}") from None
+
+
+NO_LABELS = KnownLabels(np.array([], dtype=np.int64), [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +76,10 @@ class Facts:
 
     Attributes
     ----------
-    labels : ndarray of shape (n_items,)
-        Codes of the known labels, -1 where none is known.
+    rows : ndarray of shape (n_known,)
+        Rows with a known label, in order.
+    labels : ndarray of shape (n_known,)
+        Codes of the known labels.
     class_balance : float or None
         Known Pr(Y = positive).
     trusted : ndarray of shape (n_trusted,)
@@ -28,6 +88,7 @@ class Facts:
         Known rates, NaN where unknown; a voter with known rates is trusted.
     """
 
+    rows: NDArray[np.int64]
     labels: NDArray[np.int8]
     class_balance: float | None
     trusted: NDArray[np.int64]
@@ -35,55 +96,20 @@ class Facts:
     specificity: NDArray[np.float64]
 
     @classmethod
-    def read(cls, votes: Votes, anchors: Any, class_balance: float | None, trusted: Any, missing: Any) -> Facts:
-        """Check what was passed to ``fit`` against the votes."""
+    def read(cls, votes: Votes, known: KnownLabels, class_balance: float | None, trusted: Any) -> Facts:
+        """Check what was passed to ``fit`` against the classes and voters."""
         if class_balance is not None and not 0 < class_balance < 1:
             raise ValueError(
                 f"class_balance is the share of items that are {votes.classes[1]!r}, between 0 and 1, got "
                 f"{class_balance!r}."
             )
         columns, sensitivity, specificity = _read_trusted(trusted, votes)
-        return cls(_read_anchors(anchors, votes, missing), class_balance, columns, sensitivity, specificity)
-
-    @property
-    def anchored(self) -> NDArray[np.int64]:
-        """Rows with a known label."""
-        return np.flatnonzero(self.labels >= 0)
+        return cls(known.rows, known.codes(votes.classes), class_balance, columns, sensitivity, specificity)
 
     @property
     def any(self) -> bool:
         """Whether anything is known."""
-        return bool(len(self.anchored) or len(self.trusted) or self.class_balance is not None)
-
-
-def _read_anchors(anchors: Any, votes: Votes, missing: Any) -> NDArray[np.int8]:
-    """Return the codes of known labels from a mapping of rows to labels, or from one label or gap for each row."""
-    labels = np.full(votes.n_items, MISSING, dtype=np.int8)
-    if anchors is None:
-        return labels
-    if isinstance(anchors, Mapping):
-        rows, known = list(anchors), list(anchors.values())
-        for row in rows:
-            if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < votes.n_items:
-                raise ValueError(f"anchors name rows 0 to {votes.n_items - 1} of X, got {row!r}.")
-    else:
-        known = list(anchors)
-        if len(known) != votes.n_items:
-            raise ValueError(
-                f"anchors must be a mapping of rows to labels, or one label or gap for each of {votes.n_items} rows, "
-                f"got {len(known)}."
-            )
-        rows = list(range(votes.n_items))
-    pairs = [(row, label) for row, label in zip(rows, known, strict=True) if not _is_gap(label, missing)]
-    if not pairs:
-        return labels
-    column = np.empty((len(pairs), 1), dtype=object)
-    column[:, 0] = [label for _, label in pairs]
-    try:
-        labels[[row for row, _ in pairs]] = encode_votes(column, classes=votes.classes).codes[:, 0]
-    except ValueError as error:
-        raise ValueError(f"anchors: {error}") from None
-    return labels
+        return bool(len(self.rows) or len(self.trusted) or self.class_balance is not None)
 
 
 def _is_gap(label: Any, missing: Any) -> bool:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.estimators.abstention import whole_with_abstention
 from goldless.estimators.base import FitVotes, LatentEstimator, as_counts, warn_user
-from goldless.estimators.facts import Facts
+from goldless.estimators.facts import Facts, KnownLabels
+from goldless.estimators.known_labels import WithLabels
 from goldless.estimators.panels import choose_panel, columns_of, worthwhile_panels
 from goldless.estimators.parts import InParts
 from goldless.estimators.questions import Questions, choose_questions
@@ -36,7 +38,8 @@ from goldless.estimators.tree_fit import (
 from goldless.estimators.two_stage import ImbalanceRule, two_stage_estimate
 from goldless.maths.checks import as_groups, relabel
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.em import RatePrior
+from goldless.maths.em import RatePrior, run_em
+from goldless.maths.finish import finish_em
 from goldless.maths.groups import assign_groups
 from goldless.maths.latent_model import LatentModel, merge_copies, probability
 from goldless.maths.panels import Panel
@@ -48,6 +51,7 @@ from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 from goldless.votes.sample import VoteSample
 from goldless.votes.warnings import AmbiguousReadingWarning
+from goldless.votes.whole import WholeVotes
 
 _FEWEST_VOTERS = 4
 
@@ -213,7 +217,7 @@ class LatentSML(InParts, LatentEstimator):
             )
 
     def _needs_all_patterns(self) -> bool:
-        return not self.em or self.abstain == "informative"
+        return not self.em  # the moments are the answer, and not the start of EM on all votes
 
     def fit(
         self,
@@ -245,13 +249,12 @@ class LatentSML(InParts, LatentEstimator):
             Voters, by name or column number, that are known to look at the truth itself and not to echo others;
             with a mapping, their rates are known too.
         """
-        votes = self._read_for_fit(X, sample_weight)
-        if not votes.votes.n_items and not (anchors is None and class_balance is None and trusted is None):
-            raise ValueError("anchors, class_balance and trusted go with votes in memory: pass an array or a frame.")
-        facts = Facts.read(votes.votes, anchors, class_balance, trusted, self.missing)
+        known = KnownLabels.read(anchors, self.missing)
+        votes = self._read_for_fit(X, sample_weight, known)
+        facts = Facts.read(votes.votes, known, class_balance, trusted)
         if facts.any and not self.em:
             raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
-        table = votes.table
+        table, whole = votes.table, votes.whole
         estimate = votes.counts.covariance()
         groups, structure = self._find_groups(votes, estimate)
         if structure is None:
@@ -262,8 +265,8 @@ class LatentSML(InParts, LatentEstimator):
         prior = self._rate_prior(votes.n_items, self.overdispersion_)
         model = self._fit_model(votes, estimate, groups, prior)
         if self.em:
-            model, prior = self._release_balance(model, table, prior, self.overdispersion_, votes.whole)
-            model = self._finish(model, table, prior, votes.whole)
+            model, prior = self._release_balance(model, table, prior, self.overdispersion_, whole)
+            model = self._finish(model, table, prior, whole)
         groupings = () if structure is None else tuple(reading.groups for reading in structure.readings)
         settled = None
         if facts.any:
@@ -271,26 +274,28 @@ class LatentSML(InParts, LatentEstimator):
             model = settled.candidates[settled.best]
         self._compare_readings(votes, model, structure, settled, prior)
         heard = self.abstain == "informative" and self.em
-        self._abstainers_ = np.flatnonzero((table.codes < 0).any(axis=0)) if heard else np.array([], dtype=np.int64)
+        abstains = votes.counts.votes_cast < votes.n_items
+        self._abstainers_ = np.flatnonzero(abstains) if heard else np.array([], dtype=np.int64)
         if len(self._abstainers_):
             table = PatternTable.of(with_abstention(table.codes, self._abstainers_), table.counts)
+            whole = whole_with_abstention(whole, self._abstainers_)
             model = with_silent_abstention(model, self._abstainers_)
         if facts.any:
-            model = self._improve_with_facts(votes, facts, model, prior)
+            model = self._improve_with_facts(votes, facts, model, prior, table, whole)
         elif len(self._abstainers_):
-            model = self._improve(model, table, prior)
+            model = self._finish(self._improve(model, table, prior, whole), table, prior, whole)
         self.latent_model_ = votes.embed(model.subset(np.arange(votes.table.n_voters)))
         self._evidence_model_, self._columns_ = model, votes.voters
         self._reading_groups_, self._balance_items_ = groupings, prior.balance
         self._settled_ = () if settled is None else (settled.candidates, settled.weights)
-        self.anchored_rows_ = facts.anchored
+        self.anchored_rows_ = facts.rows
         wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
         self.subtype_models_: tuple[SubtypeModel, ...] = ()
         if wanted and self.em:
             of_votes = self.log_likelihood_
             if facts.any:
                 of_votes = GroupedPatterns(table, model.groups).log_likelihood(model)
-            self.subtype_models_ = fit_subtypes(table, model, of_votes, prior, votes.whole)
+            self.subtype_models_ = fit_subtypes(table, model, of_votes, prior, whole)
         self._keep_sample(votes)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self
@@ -300,19 +305,36 @@ class LatentSML(InParts, LatentEstimator):
     ) -> NDArray:
         """Fit, then label the same items; items with a known label keep it."""
         labels = self.fit(X, y, sample_weight=sample_weight, anchors=anchors, **facts).predict(X)
-        known = Facts.read(self._read(X, reset=False), anchors, None, None, self.missing)
-        labels[known.anchored] = self.classes_[known.labels[known.anchored]]
+        known = KnownLabels.read(anchors, self.missing)
+        labels[known.rows] = self.classes_[known.codes(self.classes_)]
         return labels
 
-    def _improve_with_facts(self, votes: FitVotes, facts: Facts, model: LatentModel, prior: RatePrior) -> LatentModel:
+    def _improve_with_facts(
+        self,
+        votes: FitVotes,
+        facts: Facts,
+        model: LatentModel,
+        prior: RatePrior,
+        table: PatternTable,
+        whole: WholeVotes | None,
+    ) -> LatentModel:
         """Run EM on the votes and one more voter, certain and alone, that speaks the known labels."""
-        codes = votes.votes.codes[:, votes.voters]
-        spoken = (codes >= 0).any(axis=1)
-        evidence = np.hstack([with_abstention(codes, self._abstainers_), facts.labels[:, None]])[spoken]
-        weights = None if votes.weights is None else votes.weights[spoken]
-        table = PatternTable.of(np.ascontiguousarray(evidence), weights)
-        known = known_rates(votes, facts, prior, evidence.shape[1])
-        return self._improve(known.impose(with_label_voter(model)), table, known).subset(np.arange(model.n_voters))
+        spoken = votes.known.spoken(votes.voters)
+        rows = votes.known.rows(spoken)
+        codes = with_abstention(rows.codes[:, votes.voters], self._abstainers_)
+        known = known_rates(votes, facts, prior, model.n_voters + 1)
+        start = known.impose(with_label_voter(model))
+        on_table = GroupedPatterns(table, model.groups).expect
+        of_all = WithLabels.of(
+            on_table if whole is None else whole.expect, codes, facts.labels[spoken], rows.counts, start.groups
+        )
+        limits: dict[str, Any] = {"prior": known, "max_iter": self.max_iter, "tol": self.tol}
+        if whole is None:
+            result = run_em(start, of_all, **limits)
+        else:  # the sample knows no labels: what they change is part of what it lacks
+            result = finish_em(start, WithLabels(on_table), of_all, **limits)
+        self._store_em(result)
+        return result.model.subset(np.arange(model.n_voters))
 
     def _structure_is(self, name: str) -> bool:
         return isinstance(self.structure, str) and self.structure == name

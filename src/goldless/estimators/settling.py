@@ -129,15 +129,13 @@ def settle(
     if facts.class_balance is not None:
         error = (log_odds(np.array(facts.class_balance)) - balances) / _BALANCE_ERROR
         log_weights = log_weights - error**2 / 2
-    rows = facts.anchored
-    codes = np.ascontiguousarray(votes.votes.codes[np.ix_(rows, votes.voters)])
-    positive = facts.labels[rows] == 1
+    codes = np.ascontiguousarray(votes.known.codes[:, votes.voters])
+    positive = facts.labels == 1
     ratios = np.array([candidate.log_likelihood_ratio(codes) for candidate in candidates])
-    if len(rows):
-        items = np.ones(len(rows)) if votes.weights is None else votes.weights[rows].astype(float)
-        log_weights = log_weights + label_evidence(ratios, positive, items)
+    if len(facts.rows):
+        log_weights = log_weights + label_evidence(ratios, positive, votes.known.weights)
     weights = np.exp(log_weights - logsumexp(log_weights))
-    return Settled(candidates, weights, ((ratios > 0) == positive).sum(axis=1), len(rows))
+    return Settled(candidates, weights, ((ratios > 0) == positive).sum(axis=1), len(facts.rows))
 
 
 def describe_settled(settled: Settled) -> str:

@@ -72,6 +72,23 @@ def block_of_batch(batch: Any, voters: Sequence[str], code_of: Callable[[Any], i
     return Block(np.ascontiguousarray(planes.T), len(voters))
 
 
+def truth_of_batch(column: Any, classes: NDArray, code_of: Callable[[Any], int], name: str) -> NDArray[np.int8]:
+    """Return the codes of a column of true labels, -1 where there is none."""
+    import pyarrow as pa
+
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    labels = encoded.dictionary.to_pylist()
+    codes = np.array([*(code_of(label) for label in labels), MISSING], dtype=np.int8)
+    truth = codes[encoded.indices.cast(pa.int64()).fill_null(len(labels)).to_numpy(zero_copy_only=False)]
+    strange = np.flatnonzero(truth == _UNKNOWN)
+    if len(strange):
+        known = " and ".join(repr(label) for label in classes.tolist())
+        raise VotesFileError(
+            f"{name}: the truth holds {column[int(strange[0])].as_py()!r}, but the votes are {known}"
+        )
+    return truth
+
+
 def _planes(
     array: Any, code_of: Callable[[Any], int]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None, NDArray[np.bool_] | None]:

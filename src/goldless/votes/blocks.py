@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,21 @@ class Block:
         return np.asarray(heard.any(axis=1))
 
 
+class Beside(NamedTuple):
+    """What stands beside the rows of a block.
+
+    Attributes
+    ----------
+    items : array of numpy or Arrow, of length n_rows, or None
+        Names of the items.
+    truth : ndarray of shape (n_rows,) or None
+        Codes of the true labels, -1 where unknown.
+    """
+
+    items: Any = None
+    truth: NDArray[np.int8] | None = None
+
+
 class Blocks(Protocol):
     """Blocks of votes that can be gone through many times."""
 
@@ -109,6 +124,38 @@ class MemoryBlocks:
             results = ordered_map(lambda piece: function(piece[0].rows(piece[1])), pieces[start : start + 32])
             total = reduce(added, results) if total is None else reduce(added, results, total)
         return total
+
+
+@dataclass(frozen=True, eq=False)
+class MappedBlocks:
+    """Blocks that are made of others, each of one, wherever these are.
+
+    Attributes
+    ----------
+    blocks : Blocks
+        The others.
+    make : callable
+        Returns the block that is made of one.
+    """
+
+    blocks: Blocks
+    make: Callable[[Block], Block]
+
+    def sum(self, function: Callable[[Block], Any]) -> Any:
+        """Make every block, apply a function, and add."""
+        return self.blocks.sum(Composed(self.make, function))
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """A function of what is made of a block."""
+
+    make: Callable[[Block], Block]
+    function: Callable[[Block], Any]
+
+    def __call__(self, block: Block) -> Any:
+        """Make, then apply."""
+        return self.function(self.make(block))
 
 
 @dataclass(frozen=True, eq=False)

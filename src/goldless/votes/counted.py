@@ -39,6 +39,8 @@ class CountedVotes:
         Rows, items, items without a vote, and the first row of one (-1 if none).
     how : str
         In a sentence: what was counted and how passes go.
+    picked : Block
+        The votes of the rows that were asked for.
     """
 
     votes: Votes
@@ -51,18 +53,22 @@ class CountedVotes:
     n_empty: int
     first_empty: int
     how: str
+    picked: Block
 
     @classmethod
-    def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, all_patterns: bool) -> CountedVotes:
-        """Count votes in memory; with ``all_patterns`` never by a sample."""
+    def of_votes(
+        cls, votes: Votes, weights: NDArray[np.int64] | None, all_patterns: bool, rows: NDArray[np.int64]
+    ) -> CountedVotes:
+        """Count votes in memory, with ``all_patterns`` never by a sample; keep some rows as they are."""
+        picked = Block.of(votes.codes[rows], None if weights is None else weights[rows])
         if not all_patterns and votes.n_items > MANY_PATTERNS:
-            return cls._of_tally(votes, weights, _tally_codes(votes.codes, weights), None)
-        table = PatternTable.of(votes.codes, weights)
-        return cls.of_table(votes, weights, table)
+            return cls._of_tally(votes, weights, _tally_codes(votes.codes, weights), None, picked)
+        return cls._of_table(votes, weights, PatternTable.of(votes.codes, weights), picked)
 
     @classmethod
-    def of_table(cls, votes: Votes, weights: NDArray[np.int64] | None, table: PatternTable) -> CountedVotes:
-        """Take patterns that are counted already."""
+    def _of_table(
+        cls, votes: Votes, weights: NDArray[np.int64] | None, table: PatternTable, picked: Block
+    ) -> CountedVotes:
         empty = np.empty(0, dtype=np.int64)
         if not table.complete:
             empty = np.flatnonzero((table.codes < 0).all(axis=1) & (table.counts > 0))
@@ -78,17 +84,18 @@ class CountedVotes:
             int(table.counts[empty].sum()),
             first,
             f"{table.n_items:,} items in {table.n_patterns:,} patterns, counted once.",
+            picked,
         )
 
     @classmethod
-    def of_source(cls, source: EncodedSource, all_patterns: bool) -> CountedVotes:
-        """Count votes as they are read."""
-        tally = source.tally()
+    def of_source(cls, source: EncodedSource, all_patterns: bool, rows: NDArray[np.int64]) -> CountedVotes:
+        """Count votes as they are read, and keep some rows as they are."""
+        tally, picked = source.tally(rows)
         if tally.counts is None or not tally.n_items:
             raise ValueError("Found array with 0 sample(s): the source has no rows.")
         votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), source.classes, source.voters)
-        rows = tally.all_rows(source.blocks if source.again else None)
-        if tally.is_sample and (rows is None or all_patterns):
+        all_rows = tally.all_rows(source.blocks if source.again else None)
+        if tally.is_sample and (all_rows is None or all_patterns):
             raise ValueError(
                 f"The votes have more than {MANY_PATTERNS:,} different patterns, and "
                 + (
@@ -97,11 +104,11 @@ class CountedVotes:
                     else "an iterator can be read only once: pass a path, or a callable that returns a new iterator."
                 )
             )
-        return cls._of_tally(votes, None, tally, rows)
+        return cls._of_tally(votes, None, tally, all_rows, picked)
 
     @classmethod
     def _of_tally(
-        cls, votes: Votes, weights: NDArray[np.int64] | None, tally: Tally, rows: Blocks | None
+        cls, votes: Votes, weights: NDArray[np.int64] | None, tally: Tally, rows: Blocks | None, picked: Block
     ) -> CountedVotes:
         assert tally.counts is not None
         return cls(
@@ -115,6 +122,7 @@ class CountedVotes:
             tally.n_empty,
             tally.first_empty,
             tally.describe(),
+            picked,
         )
 
     @property

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.bits import row_hashes, rows_below
-from goldless.votes.blocks import Block, MemoryBlocks, StreamBlocks, added
+from goldless.votes.blocks import Beside, Block, MemoryBlocks, StreamBlocks, added
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import classes_among, encode_votes, labels_in
 from goldless.votes.patterns import PatternTable, join_bits
-from goldless.votes.sources import EncodedSource, row_names
+from goldless.votes.picking import RowPicker, joined
+from goldless.votes.sources import EncodedSource, n_rows_of, row_names
 from goldless.votes.stream_files import FileVotes, Piece, list_pieces
 from goldless.votes.tally import MANY_PATTERNS, SAMPLE_PATTERNS, Tally
 
@@ -71,8 +72,11 @@ def open_dask(
         _pack_tables, classes=np.asarray(classes), missing=gone, voters=head.voters, n_voters=head.n_voters
     )
     if client is not None:
-        futures = [client.compute(delayed(pack)(part)) for part in parts]
-        blocks: Any = DaskBlocks(client, futures, head.n_voters, progress)
+
+        def packed() -> list[Any]:
+            return [client.compute(delayed(pack)(part)) for part in parts]
+
+        blocks: Any = DaskBlocks(client, packed, head.n_voters, progress)
         rows: Any = partial(_rows_of_parts, client, parts, pack)
     else:
 
@@ -87,12 +91,15 @@ def open_dask(
 def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | None) -> EncodedSource:
     """Return files as a source whose pieces (row groups of Parquet, whole files of other kinds) workers read."""
     pieces = [piece for file in files.pieces for piece in list_pieces(file.path, by_row_group=True) or ()]
-    futures = [client.submit(_pack_piece, files, piece, pure=False) for piece in pieces]
+
+    def packed() -> list[Any]:
+        return [client.submit(_pack_piece, files, piece, pure=False) for piece in pieces]
+
     return EncodedSource(
         files.classes,
         np.array(files.voters, dtype=object),
         len(files.voters),
-        DaskBlocks(client, futures, len(files.voters), progress),
+        DaskBlocks(client, packed, len(files.voters), progress),
         partial(_rows_of_pieces, client, files, pieces),
         how=files.how,
         notes=files.notes,
@@ -119,17 +126,22 @@ class DaskBlocks:
     Attributes
     ----------
     client : distributed.Client
-    futures : list of Future
-        One block for each partition.
+    make : callable
+        Has the workers make the blocks; returns a future for each partition. Called when a pass needs them.
     n_voters : int
     progress : callable, optional
         Called with the share of a pass that is done.
     """
 
     client: Any
-    futures: list[Any]
+    make: Callable[[], list[Any]]
     n_voters: int
     progress: Progress | None = None
+
+    @cached_property
+    def futures(self) -> list[Any]:
+        """One block for each partition."""
+        return self.make()
 
     def sum(self, function: Callable[[Block], Any]) -> Any:
         """Apply a function where the blocks are, and add the results there, in order."""
@@ -189,6 +201,16 @@ class DaskBlocks:
             sample = PatternTable.of_bits(sample.packed[few], self.n_voters, sample.counts[few])
         return tally.with_sample(sample)
 
+    def pick(self, rows: NDArray[np.int64]) -> Block:
+        """Return some rows, by their numbers in order."""
+        if not len(rows):
+            return joined([], self.n_voters)
+        submit, picker = partial(self.client.submit, pure=False), RowPicker(rows)
+        sizes = self.client.gather([submit(n_rows_of, block) for block in self.futures])
+        wanted = [(block, picker.local(n_rows)) for block, n_rows in zip(self.futures, sizes, strict=True)]
+        found = self.client.gather([submit(_rows_of_block, block, here) for block, here in wanted if len(here)])
+        return joined(found, self.n_voters)
+
     def _sample(self, level: int) -> PatternTable:
         return _table(self._fold(partial(_sampled, limit=_ALL_HASHES >> level), _merge))
 
@@ -219,6 +241,10 @@ class PartCount:
             self.n_empty + other.n_empty,
             self.first_empty if self.first_empty >= 0 else later,
         )
+
+
+def _rows_of_block(block: Block, rows: NDArray[np.int64]) -> Block:
+    return block.rows(rows)
 
 
 def _identity(value: Any) -> Any:
@@ -301,7 +327,7 @@ def _pack_tables(part: Any, *, classes: NDArray, missing: Any, voters: NDArray |
                 f"A partition has {votes.n_voters} columns where the first has {n_voters}, or other names."
             )
         blocks.append(Block.of(votes.codes))
-    return _joined(blocks, n_voters)
+    return joined(blocks, n_voters)
 
 
 def _pack_here(pack: Callable[[Any], Block], part: Any) -> Block:
@@ -309,13 +335,7 @@ def _pack_here(pack: Callable[[Any], Block], part: Any) -> Block:
 
 
 def _pack_piece(files: FileVotes, piece: Piece) -> Block:
-    return _joined([make() for make in files.makers([piece])], len(files.voters))
-
-
-def _joined(blocks: list[Block], n_voters: int) -> Block:
-    if not blocks:
-        return Block.of(np.empty((0, n_voters), dtype=np.int8))
-    return Block(join_bits([block.bits for block in blocks], n_voters), n_voters)
+    return joined([make() for make in files.makers([piece])], len(files.voters))
 
 
 # -- answers in the input's order ---------------------------------------------------------------------------
@@ -333,30 +353,32 @@ def _in_order(client: Any, tasks: list[Callable[[], Any]]) -> Iterator[Any]:
 
 def _rows_of_parts(
     client: Any, parts: list[Any], pack: Callable[[Any], Block], function: Callable[[Block], Any]
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple[Any, Beside]]:
     from dask import delayed
 
     answer = delayed(partial(_answer_part, pack, function))
     return _in_order(client, [partial(client.compute, answer(part)) for part in parts])
 
 
-def _answer_part(pack: Callable[[Any], Block], function: Callable[[Block], Any], part: Any) -> list[tuple[Any, Any]]:
+def _answer_part(
+    pack: Callable[[Any], Block], function: Callable[[Block], Any], part: Any
+) -> list[tuple[Any, Beside]]:
     return [(function(pack(table)), row_names(table)) for table in _as_tables(part)]
 
 
 def _rows_here(
     parts: list[Any], pack: Callable[[Any], Block], function: Callable[[Block], Any]
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple[Any, Beside]]:
     for part in parts:
         yield from _answer_part(pack, function, part.compute())
 
 
 def _rows_of_pieces(
     client: Any, files: FileVotes, pieces: list[Piece], function: Callable[[Block], Any]
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple[Any, Beside]]:
     submit = partial(client.submit, _answer_piece, files, function, pure=False)
     return _in_order(client, [partial(submit, piece) for piece in pieces])
 
 
-def _answer_piece(files: FileVotes, function: Callable[[Block], Any], piece: Piece) -> list[tuple[Any, Any]]:
+def _answer_piece(files: FileVotes, function: Callable[[Block], Any], piece: Piece) -> list[tuple[Any, Beside]]:
     return [(function(make()), beside) for make, beside in files.labelled([piece])]

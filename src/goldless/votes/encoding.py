@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
@@ -523,3 +523,13 @@ def _strings(names: Sequence | None) -> NDArray | None:
     if names is None or not all(isinstance(name, str) for name in names):
         return None
     return np.array(names, dtype=object)
+
+
+def find_items(votes: Votes, items: Collection[str]) -> dict[str, int]:
+    """Return the row of each of some items, by name or, if they have none, by number from 1: the first of several."""
+    found: dict[str, int] = {}
+    names = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
+    for row, name in enumerate(map(str, names)):
+        if name in items:
+            found.setdefault(name, row)
+    return found

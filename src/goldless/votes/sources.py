@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.threads import ordered_stream
-from goldless.votes.blocks import Block, Blocks, StreamBlocks
-from goldless.votes.encoding import Votes, encode_votes, find_classes
+from goldless.votes.blocks import Beside, Block, Blocks, StreamBlocks
+from goldless.votes.encoding import Votes, encode_votes, find_classes, find_items
 from goldless.votes.files import ReadOptions, read_votes
+from goldless.votes.picking import RowPicker, joined
 from goldless.votes.stream_files import TableReader, understand
 from goldless.votes.tally import MEMORY_LIMIT, Tally
 
@@ -107,6 +108,31 @@ class VoteStream:
             return open_dask(self.source, self.client, classes, gone, positive, self.memory_limit, self._progress)
         return self._open_blocks(classes, gone, positive)
 
+    def find_rows(self, items: Iterable[Any]) -> dict[Any, int]:
+        """Return the row of each of some items, by their names: what ``anchors`` of a fit are given by.
+
+        Parameters
+        ----------
+        items : iterable
+            Names as in the identifier column of files or the index of frames; numbers from 1 where there are none.
+
+        Returns
+        -------
+        dict
+            The row, from 0, of every item that was found.
+
+        Examples
+        --------
+        >>> import goldless as gl, pandas as pd
+        >>> votes = pd.DataFrame({"a": [0, 1], "b": [1, 1], "c": [0, 0]}, index=["x", "y"])
+        >>> gl.VoteStream([votes]).find_rows(["y"])
+        {'y': 1}
+        """
+        names = {str(item): item for item in items}
+        votes = self.open(classes=None, missing=None, positive=None)
+        found = votes.find_rows(names) if isinstance(votes, EncodedSource) else find_items(votes, names)
+        return {names[name]: row for name, row in found.items()}
+
     def _open_files(self, classes: NDArray | None, missing: Any, positive: Any) -> EncodedSource | Votes:
         gone = [*self.missing, *([] if missing is None else [missing])]
         options = ReadOptions(
@@ -167,7 +193,7 @@ class VoteStream:
         def makers() -> Iterator[Callable[[], Block]]:
             return (partial(encode, table, number) for number, table in enumerate(_tables(open_raw)))
 
-        def batches() -> Iterator[tuple[Callable[[], Block], Any]]:
+        def batches() -> Iterator[tuple[Callable[[], Block], Beside]]:
             for number, table in enumerate(_tables(open_raw)):
                 yield partial(encode, table, number), row_names(table)
 
@@ -197,7 +223,7 @@ class EncodedSource:
         The votes, to be gone through.
     rows : callable
         Takes a function of blocks and yields its result for every block, in the input's order, with what stands
-        beside the rows: an index, a record batch of identifiers and truth, or None.
+        beside the rows.
     memory_limit : int
         Bytes of packed votes to keep.
     again : bool
@@ -210,17 +236,34 @@ class EncodedSource:
     voters: NDArray | None
     n_voters: int
     blocks: Blocks
-    rows: Callable[[Callable[[Block], Any]], Iterator[tuple[Any, Any]]]
+    rows: Callable[[Callable[[Block], Any]], Iterator[tuple[Any, Beside]]]
     memory_limit: int = MEMORY_LIMIT
     again: bool = True
     how: str = ""
     notes: tuple[str, ...] = ()
 
-    def tally(self) -> Tally:
-        """Make the counting pass."""
+    def find_rows(self, items: Collection[str]) -> dict[str, int]:
+        """Return the row, from 0, of each of some items that are named: the first if there are several."""
+        wanted, found, start = set(items), dict[str, int](), 0
+        for n_rows, beside in self.rows(n_rows_of):
+            if beside.items is None:
+                names: Iterable[str] = map(str, range(start + 1, start + n_rows + 1))
+            else:
+                values = beside.items.to_pylist() if hasattr(beside.items, "to_pylist") else beside.items.tolist()
+                names = map(str, values)
+            for row, name in enumerate(names, start):
+                if name in wanted:
+                    found.setdefault(name, row)
+            start += n_rows
+        return found
+
+    def tally(self, rows: NDArray[np.int64]) -> tuple[Tally, Block]:
+        """Make the counting pass; return what was counted, and the votes of some rows."""
         if isinstance(self.blocks, StreamBlocks):
-            return Tally(self.n_voters, self.memory_limit).add_all(self.blocks)
-        return self.blocks.tally()  # type: ignore[attr-defined]  # Dask counts where the blocks are
+            picker = RowPicker(rows) if len(rows) else None
+            tally = Tally(self.n_voters, self.memory_limit).add_all(self.blocks, picker)
+            return tally, joined([] if picker is None else picker.found, self.n_voters)
+        return self.blocks.tally(), self.blocks.pick(rows)  # type: ignore[attr-defined]  # Dask counts where they are
 
 
 def as_stream(X: Any) -> VoteStream | None:
@@ -240,14 +283,19 @@ def as_stream(X: Any) -> VoteStream | None:
     return VoteStream(X)
 
 
+def n_rows_of(block: Block) -> int:
+    """Return how many rows a block has."""
+    return block.n_rows
+
+
 def is_dask(X: Any) -> bool:
     """Whether something is a collection of Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
-def row_names(table: Any) -> Any:
-    """Return the index of a pandas frame, None for others."""
-    return table.index if hasattr(getattr(table, "index", None), "to_numpy") else None
+def row_names(table: Any) -> Beside:
+    """Return the index of a pandas frame, nothing for others."""
+    return Beside(np.asarray(table.index) if hasattr(getattr(table, "index", None), "to_numpy") else None)
 
 
 def _is_table(part: Any) -> bool:
@@ -270,8 +318,8 @@ def _tables(open_raw: Callable[[], Iterable]) -> Iterator[Any]:
 
 
 def _apply_in_order(
-    batches: Callable[[], Iterator[tuple[Callable[[], Block], Any]]], function: Callable[[Block], Any]
-) -> Iterator[tuple[Any, Any]]:
+    batches: Callable[[], Iterator[tuple[Callable[[], Block], Beside]]], function: Callable[[Block], Any]
+) -> Iterator[tuple[Any, Beside]]:
     """Apply a function to blocks in threads; yield the results in order, with what stands beside the rows."""
     return ordered_stream(lambda batch: (function(batch[0]()), batch[1]), batches())
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.votes.arrow_blocks import block_of_batch, label_coder
-from goldless.votes.blocks import Block
+from goldless.votes.arrow_blocks import block_of_batch, label_coder, truth_of_batch
+from goldless.votes.blocks import Beside, Block
 from goldless.votes.columns import (
     MAX_COLUMNS,
     MISSING_TOKENS,
@@ -252,18 +252,22 @@ class FileVotes:
 
     def labelled(
         self, pieces: list[Piece] | None = None, with_ids: bool = True
-    ) -> Iterator[tuple[Callable[[], Block], Any]]:
-        """Yield functions that make the blocks, each with the record batch of identifiers and truth beside it."""
+    ) -> Iterator[tuple[Callable[[], Block], Beside]]:
+        """Yield functions that make the blocks, each with the names of the items and their truth."""
         code_of = label_coder(self.classes, self.missing, same_label)
-        beside = [name for name in (self.id_column, self.truth) if with_ids and name is not None]
+        more = [name for name in (self.id_column, self.truth) if with_ids and name is not None]
         for piece in self.pieces if pieces is None else pieces:
             start = 0
-            for batch in self.reader.batches(piece, [*self.voters, *beside]):
+            for batch in self.reader.batches(piece, [*self.voters, *more]):
 
                 def make(batch: Any = batch, start: int = start, path: str = piece.path) -> Block:
                     return block_of_batch(batch, self.voters, code_of, path, start)
 
-                yield make, batch.select(beside)
+                items = batch.column(self.id_column) if self.id_column in more else None
+                truth = None
+                if self.truth in more:
+                    truth = truth_of_batch(batch.column(self.truth), self.classes, code_of, piece.path)
+                yield make, Beside(items, truth)
                 start += batch.num_rows
 
 

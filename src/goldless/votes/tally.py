@@ -18,6 +18,7 @@ from goldless.kernels.bits import row_hashes, rows_below
 from goldless.votes.blocks import Block, Blocks, MemoryBlocks, StreamBlocks
 from goldless.votes.counts import PairCounts
 from goldless.votes.patterns import PatternTable, join_bits
+from goldless.votes.picking import RowPicker
 
 MANY_PATTERNS = 1 << 17  # more distinct patterns than this are worked on through a sample
 SAMPLE_PATTERNS = 1 << 15
@@ -97,10 +98,16 @@ class Tally:
     _candidates: list[Block] = field(default_factory=list)
     _limit: int | None = None
 
-    def add_all(self, stream: StreamBlocks) -> Tally:
-        """Count blocks as they come, in threads."""
-        for counted in stream.each(lambda block: BlockCount.of(block, self.collapsing, self._limit)):
+    def add_all(self, stream: StreamBlocks, picker: RowPicker | None = None) -> Tally:
+        """Count blocks as they come, in threads; show each to ``picker`` as well."""
+
+        def count(block: Block) -> tuple[BlockCount, Block | None]:
+            return BlockCount.of(block, self.collapsing, self._limit), None if picker is None else block
+
+        for counted, block in stream.each(count):
             self.add(counted)
+            if picker is not None and block is not None:
+                picker.see(block)
         return self.finish()
 
     def finish(self) -> Tally:
