@@ -462,7 +462,7 @@ def test_a_peer_that_cannot_be_installed_is_skipped_with_the_reason(tmp_path, mo
     assert reason == "nothing==0 could not be installed: ERROR: No matching distribution"
     assert peers.why_missing(peer) == reason
     X, y = np.array([[1, -1, 1], [-1, -1, 0]], np.int8), np.array([1, -1], np.int8)
-    assert panels._theirs(peer, X, y, 1.0) == {"method": {"skipped": reason}}
+    assert panels._theirs(peer, "method", X, y, 1.0) == {"skipped": reason}
 
 
 def test_a_peer_is_asked_and_scored(tmp_path, monkeypatch):
@@ -471,10 +471,10 @@ def test_a_peer_is_asked_and_scored(tmp_path, monkeypatch):
     (tmp_path / "ready").touch()
     peer = peers.Peer("check", (), {"majority": "majority", "fail": "fails"})
     X, y = np.array([[1, -1, 1], [-1, -1, 0], [0, 0, 1]], np.int8), np.array([1, -1, -1], np.int8)
-    found = panels._theirs(peer, X, y, 30.0)
-    assert found["majority"]["accuracy"] == 0.75
-    assert found["majority"]["cpu_seconds"] >= 0
-    assert found["fail"] == {"skipped": "RuntimeError: failed as asked"}
+    found = panels._theirs(peer, "majority", X, y, 30.0)
+    assert found["accuracy"] == 0.75
+    assert found["cpu_seconds"] >= 0
+    assert panels._theirs(peer, "fail", X, y, 30.0) == {"skipped": "RuntimeError: failed as asked"}
     panels._process(peer.python).close()
 
 

@@ -38,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="panels: CPU seconds a peer may take (default 120)",
     )
     parser.add_argument(
-        "--most-votes", type=_positive, metavar="N", help="panels: give peers only panels with so many votes"
+        "--most-votes",
+        type=_positive,
+        metavar="N",
+        help="panels: give slow peers (GLAD, MACE) only panels with so many votes",
     )
     parser.add_argument("--fresh", action="store_true", help="do again what is already done")
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from goldless.experiments import paper
 from goldless.experiments.figures import COLOURS, draw_matrix
+from goldless.experiments.published import MORE_GROUPS_THAN, chosen_step
 
 _SCORE_LIMIT = 0.99  # quantile
 
@@ -44,13 +45,13 @@ def draw_quantiles(figure: Any, quantiles: dict[str, list[dict[str, float]]]) ->
     axes[0].legend(loc="upper left", fontsize=8)
 
 
-def draw_path(figure: Any, paths: dict[str, list[dict[str, float]]]) -> None:
+def draw_path(figure: Any, paths: dict[str, list[dict[str, Any]]]) -> None:
     """Draw the error of the authors' code against K, one panel a data set."""
     axes = figure.subplots(1, len(paths), squeeze=False)[0]
     for ax, (name, path) in zip(axes, paths.items(), strict=True):
         errors = [100 * step["error"] for step in path]
         ax.plot([step["K"] for step in path], errors, ".-", color=COLOURS["orange"], linewidth=1.2)
-        chosen = min(path, key=lambda step: step["residual"])
+        chosen = chosen_step(path, MORE_GROUPS_THAN)
         ring = {"marker": "o", "markersize": 9, "fillstyle": "none", "color": COLOURS["violet"], "linestyle": ""}
         ax.plot([chosen["K"]], [100 * chosen["error"]], label="smallest residual", **ring)
         ax.axhline(paper.DREAM_ALL[name]["lsml"], color=COLOURS["pink"], linewidth=1.2, label="in the paper")

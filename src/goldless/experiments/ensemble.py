@@ -85,6 +85,11 @@ def make_ensemble(seed: int, boosted: bool = False) -> list[tuple[str, Any]]:
         "SVM": lambda state: make_pipeline(StandardScaler(), LinearSVC(C=0.05, random_state=state)),
         "naive Bayes": lambda _: make_pipeline(StandardScaler(), GaussianNB(var_smoothing=1e-2)),
     }
+    return named_ensemble(makers, seed)
+
+
+def named_ensemble(makers: dict[str, Callable[[int], Any]], seed: int) -> list[tuple[str, Any]]:
+    """Return the sixteen with their names; a maker gets the random state of the copy."""
     return [
         (f"{name} {copy + 1}", makers[name](1000 * seed + copy)) for name, many in FAMILIES for copy in range(many)
     ]

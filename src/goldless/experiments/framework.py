@@ -18,7 +18,7 @@ class Settings:
     """What the user asked for.
 
     All but ``data``, the folder of real data, is part of the record. ``timeout`` and ``most_votes`` are the CPU
-    seconds a peer may take and the largest panel it is given.
+    seconds a peer may take and the largest panel a slow one is given.
     """
 
     draws: int = 1

@@ -17,7 +17,7 @@ import goldless as gl
 from goldless.experiments.framework import Experiment, Settings, Unit
 from goldless.experiments.measure import measured
 from goldless.experiments.panels_summary import OURS, summarise
-from goldless.experiments.peers import PEERS, Peer, PeerProcess, install, why_missing
+from goldless.experiments.peers import PEERS, SLOW, Peer, PeerProcess, install, why_missing
 
 _MAKERS: dict[str, Callable[[], Any]] = {
     "vote": lambda: gl.MajorityVote(),
@@ -48,7 +48,7 @@ def prepare(settings: Settings, say: Callable[[str], None]) -> None:
 
 
 def units(settings: Settings) -> list[Unit]:
-    """One unit for each panel and package; panels that are not binary are listed as skipped."""
+    """One unit for each panel and, of the peers, each method; panels that are not binary are listed as skipped."""
     folder = _folder(settings)
     paths = sorted(folder.glob("*.npz"))
     if not paths:
@@ -67,9 +67,13 @@ def units(settings: Settings) -> list[Unit]:
         found.append(Unit(f"{name}, goldless", {**common, "package": "goldless"}))
         for peer in PEERS if settings.peers else ():
             pinned = {"package": peer.package, "requirements": list(peer.requirements), "timeout": settings.timeout}
-            if settings.most_votes is not None and _n_votes(path) > settings.most_votes:
-                pinned["left_out"] = f"more than {settings.most_votes:,} votes: left out of this run"
-            found.append(Unit(f"{name}, {peer.package}", {**common, **pinned}))
+            for method in peer.methods:
+                asked = {**common, **pinned, "method": method}
+                if method in SLOW and settings.most_votes is not None and _n_votes(path) > settings.most_votes:
+                    asked["left_out"] = (
+                        f"more than {settings.most_votes:,} votes: not given to a slow method in this run"
+                    )
+                found.append(Unit(f"{name}, {peer.package} {method}", asked))
     if settings.quick:
         small = [unit for unit in found if "skipped" in unit.parameters][:1]
         return small + [unit for unit in found if unit.parameters["family"] in ("human", "mrmc")][:6]
@@ -104,10 +108,11 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
     facts = {"n_items": X.shape[0], "n_voters": X.shape[1], "missing": float((X == 0).mean())}
     if parameters["package"] == "goldless":
         return {**facts, "methods": _ours(X, y)}
-    peer = next(peer for peer in PEERS if peer.package == parameters["package"])
+    method = parameters["method"]
     if "left_out" in parameters:
-        return {**facts, "methods": {name: {"skipped": parameters["left_out"]} for name in peer.methods}}
-    return {**facts, "methods": _theirs(peer, X, y, settings.timeout)}
+        return {**facts, "methods": {method: {"skipped": parameters["left_out"]}}}
+    peer = next(peer for peer in PEERS if peer.package == parameters["package"])
+    return {**facts, "methods": {method: _theirs(peer, method, X, y, settings.timeout)}}
 
 
 @lru_cache(maxsize=1)
@@ -146,15 +151,16 @@ def _process(python: Path) -> PeerProcess:
     return PeerProcess(python)
 
 
-def _theirs(peer: Peer, X: NDArray[np.int8], y: NDArray[np.int8], timeout: float) -> dict[str, Any]:
+def _theirs(peer: Peer, method: str, X: NDArray[np.int8], y: NDArray[np.int8], timeout: float) -> dict[str, Any]:
     reason = why_missing(peer)
     if reason:
-        return {name: {"skipped": reason} for name in peer.methods}
+        return {"skipped": reason}
     codes = np.where(X == 0, -1, (X + 1) // 2).astype(np.int8)
-    answers, labels = _process(peer.python).ask(peer.package, list(peer.methods), codes, timeout)
-    for name, found in labels.items():
-        answers[name]["accuracy"] = gl.balanced_accuracy(y, 2 * found.astype(int) - 1)
-    return answers
+    answers, labels = _process(peer.python).ask(peer.package, [method], codes, timeout)
+    scores = {
+        name: {"accuracy": gl.balanced_accuracy(y, 2 * found.astype(int) - 1)} for name, found in labels.items()
+    }
+    return answers[method] | scores.get(method, {})
 
 
 EXPERIMENT = Experiment(

@@ -60,6 +60,7 @@ PEERS = (
     Peer("snorkel", ("snorkel==0.10.0", "numpy==2.4.6", "torch==2.15.0"), {"LabelModel": "snorkel LabelModel"}),
     Peer("cleanlab", ("cleanlab==2.7.1", "numpy==1.26.4", "pandas==3.0.6"), {"crowdlab": "cleanlab CROWDLAB"}),
 )
+SLOW = ("GLAD", "MACE")  # ten seconds and more for ten thousand votes
 
 
 def install(peer: Peer, say: Callable[[str], None] = lambda text: None) -> str | None:

@@ -1,21 +1,46 @@
 """L-SML as a public copy of the authors' code computes it: to reproduce the published DREAM figures, not to be used.
 
 It differs from the theory in the paper in three places: every group hands on one hard vote (groups of up to five
-voters by simple vote, larger ones by SML); the class imbalance b is the one of largest likelihood under
+voters by simple vote, ties positive; larger ones by SML); the class imbalance b has the largest likelihood under
 ``psi + eta - 1 = v / (1 - b^2)``, where the theory has ``v / sqrt(1 - b^2)``, which pulls b towards zero; and with
 that b the theory's rates are used. Rates are kept within [0.01, 0.99].
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+import goldless as gl
+from goldless.maths.groups import ScoreClustering
 from goldless.maths.latent_model import independent_model
 from goldless.maths.spectral import imbalance_by_likelihood, rates_from_loadings, spectral_loadings
 from goldless.votes.patterns import PatternTable
 
+MORE_GROUPS_THAN = 5  # "the estimated number of groups is larger than five", says the paper of S1, S2 and S3
 _SIMPLE_VOTE_UP_TO = 5
+_MOST_GROUPS = 40
+
+
+def published_path(X: NDArray[np.int8], y: NDArray[np.int8]) -> list[dict[str, Any]]:
+    """Return, for each number of groups K, the residual of the grouping, the error of the labels and b."""
+    covariance = gl.LatentSML(structure="independent", em=False).fit(X).covariance_
+    clustering = ScoreClustering(np.asarray(gl.score_matrix(covariance)))
+    path = []
+    for n_groups in range(3, min(_MOST_GROUPS, X.shape[1] - 1) + 1):
+        groups = clustering.cluster(n_groups)
+        labels, imbalance = published_labels(X, groups)
+        residual, error = gl.residual(covariance, groups).value, gl.balanced_error(y, labels)
+        path.append({"K": n_groups, "residual": residual, "error": error, "b": imbalance})
+    return path
+
+
+def chosen_step(path: list[dict[str, Any]], more_than: int = 0) -> dict[str, Any]:
+    """Return the step of smallest residual, of those with more groups than that if there are any."""
+    allowed = [step for step in path if step["K"] > more_than]
+    return min(allowed or path, key=lambda step: step["residual"])
 
 
 def published_labels(X: NDArray[np.int8], groups: NDArray[np.int64]) -> tuple[NDArray[np.int8], float]:
@@ -30,16 +55,16 @@ def published_labels(X: NDArray[np.int8], groups: NDArray[np.int64]) -> tuple[ND
     for group in np.unique(groups):
         votes = X[:, groups == group]
         if votes.shape[1] <= _SIMPLE_VOTE_UP_TO:
-            hard.append(np.where(votes.sum(axis=1, dtype=np.int64) > 0, 1, -1).astype(np.int8))
+            hard.append(np.where(votes.sum(axis=1, dtype=np.int64) >= 0, 1, -1).astype(np.int8))
         else:
-            hard.append(_published_sml(votes)[0])
+            hard.append(published_sml(votes)[0])
     latents = np.stack([column for column in hard if column.min() < column.max()], axis=1)
     if latents.shape[1] < 3:
         return np.where(latents.sum(axis=1) > 0, 1, -1).astype(np.int8), float(latents.mean())
-    return _published_sml(latents)
+    return published_sml(latents)
 
 
-def _published_sml(X: NDArray[np.int8]) -> tuple[NDArray[np.int8], float]:
+def published_sml(X: NDArray[np.int8]) -> tuple[NDArray[np.int8], float]:
     """SML without EM; b by the likelihood of the published formula, labels by the theory's rates."""
     table = PatternTable.of(((X + 1) // 2).astype(np.int8))
     estimate = table.pair_counts.covariance()
