@@ -2,12 +2,18 @@
 
 import copy
 import dataclasses
+import email.message
+import hashlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
+import urllib.response
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +23,23 @@ from scipy.io import savemat
 import goldless as gl
 from goldless import datasets
 from goldless.cli import main
-from goldless.experiments import NAMES, artificial, find_experiment, origin, panels, peers, render, runner
+from goldless.experiments import (
+    NAMES,
+    artificial,
+    find_experiment,
+    origin,
+    panels,
+    panels_summary,
+    peers,
+    render,
+    runner,
+    uci_variants,
+)
 from goldless.experiments.ensemble import LogisticModelTree, make_ensemble, voter_names
 from goldless.experiments.framework import Difference, Settings, Unit, plain
 from goldless.experiments.measure import measured
 from goldless.experiments.peers import PeerProcess
-from goldless.experiments.published import published_labels
+from goldless.experiments.published import chosen_step, published_labels
 from goldless.experiments.store import UnitStore, write_whole
 from goldless.experiments.tables import Table
 
@@ -365,11 +382,146 @@ def test_a_table_is_fetched_once_and_then_guarded(tmp_path, monkeypatch, rng):
         datasets.load_uci("toy")
 
 
+class _OpenML(urllib.request.HTTPSHandler):
+    """Stands in for OpenML: answers what it knows, keeps what it was asked, and never touches a network."""
+
+    def __init__(self, pages):
+        super().__init__()
+        self.pages, self.asked = pages, []
+
+    def https_open(self, request):
+        path = request.selector
+        self.asked.append(path)
+        if path not in self.pages:
+            raise urllib.error.URLError("no such page")
+        page = io.BytesIO(self.pages[path])
+        answer = urllib.response.addinfourl(page, email.message.Message(), request.full_url, 200)
+        answer.msg = "OK"
+        return answer
+
+
+@pytest.fixture
+def openml(tmp_path, monkeypatch, rng):
+    """A table on OpenML as Musk is: an identifier, a column of names, features, and labels; and what is in it."""
+    values, labels = rng.normal(size=(30, 4)).astype(np.float32), ["1"] * 10 + ["0"] * 20
+    columns = ["ID", "molecule", "a", "b", "c", "d", "class"]
+    kinds = {"molecule": "nominal", "class": "nominal"}
+    nominal = {"molecule": "{x,y}", "class": "{0,1}"}
+    arff = "@RELATION musk\n" + "".join(f"@ATTRIBUTE {c} {nominal.get(c, 'NUMERIC')}\n" for c in columns) + "@DATA\n"
+    for number, (row, label) in enumerate(zip(values, labels, strict=True)):
+        arff += ",".join([str(number), "xy"[number % 2], *(f"{v:.9g}" for v in row), label]) + "\n"
+    data = arff.encode()
+    about = {
+        "id": "77",
+        "name": "musk",
+        "version": "1",
+        "format": "ARFF",
+        "status": "active",
+        "description": "made up",
+    }
+    about |= {
+        "url": "https://openml.org/data/v1/download/7/musk.arff",
+        "file_id": "7",
+        "default_target_attribute": "class",
+    }
+    about |= {"md5_checksum": hashlib.md5(data).hexdigest()}
+    features = [
+        {
+            "index": str(at),
+            "name": column,
+            "data_type": kinds.get(column, "numeric"),
+            "is_target": str(column == "class").lower(),
+            "is_ignore": "false",
+            "is_row_identifier": "false",
+            "number_of_missing_values": "0",
+        }
+        for at, column in enumerate(columns)
+    ]
+    api = "/api/v1/json/data"
+    pages = {
+        f"{api}/77": {"data_set_description": about},
+        f"{api}/features/77": {"data_features": {"feature": features}},
+        f"{api}/qualities/77": {"data_qualities": {"quality": [{"name": "NumberOfInstances", "value": "30.0"}]}},
+    }
+    server = _OpenML({path: json.dumps(page).encode() for path, page in pages.items()})
+    server.pages["/data/v1/download/7/musk.arff"] = data
+    monkeypatch.setattr(urllib.request, "_opener", None)
+    urllib.request.install_opener(urllib.request.build_opener(server))
+    monkeypatch.setenv("GOLDLESS_CACHE", str(tmp_path))
+    monkeypatch.delenv("GOLDLESS_DATA", raising=False)
+    checksum = datasets.content_checksum(values, np.array([1] * 10 + [-1] * 20))
+    monkeypatch.setitem(datasets.UCI_TABLES, "toy", datasets.UciTable("toy.npz", 77, "1", (30, 4), 10, checksum))
+    return server, values
+
+
+def test_a_table_comes_from_openml_is_kept_and_is_what_it_should_be(openml):
+    """All of the way: description, columns, file and its checksum, then our cache without any question."""
+    server, values = openml
+    X, y = datasets.load_uci("toy")  # the checksum is the known one: no warning
+    np.testing.assert_array_equal(X, values)
+    np.testing.assert_array_equal(y, [1] * 10 + [-1] * 20)
+    asked = list(server.asked)
+    assert "/data/v1/download/7/musk.arff" in asked
+    datasets.load_uci("toy")
+    assert server.asked == asked
+
+
+@pytest.mark.filterwarnings("ignore:Invalid cache")
+def test_a_file_that_is_not_what_openml_says_is_refused(openml, tmp_path):
+    server, _ = openml
+    server.pages["/data/v1/download/7/musk.arff"] += b"30,x,0,0,0,0,1\n"
+    with pytest.raises(ValueError, match="md5 checksum"):
+        datasets.load_uci("toy")
+    assert not (tmp_path / "uci").exists()
+
+
+@pytest.mark.filterwarnings("ignore:A network error")
+def test_without_a_network_the_way_out_is_named(openml, monkeypatch):
+    server, _ = openml
+    server.pages.clear()
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with pytest.raises(
+        ValueError, match=r"data set 77 of OpenML, could not be fetched .* put toy.npz with arrays X and y"
+    ):
+        datasets.load_uci("toy")
+
+
 def test_the_checksum_of_a_table_knows_content_not_order(rng):
     X, y = rng.normal(size=(20, 3)).astype(np.float32), rng.integers(0, 2, 20)
     order = rng.permutation(20)
     assert datasets.content_checksum(X, y) == datasets.content_checksum(X[order], y[order])
     assert datasets.content_checksum(X, y) != datasets.content_checksum(X, 1 - y)
+
+
+def test_the_step_of_smallest_residual_has_more_groups_than_asked():
+    path = [
+        {"K": 3, "residual": 1.0},
+        {"K": 5, "residual": 0.5},
+        {"K": 8, "residual": 0.6},
+        {"K": 9, "residual": 0.7},
+    ]
+    assert chosen_step(path)["K"] == 5
+    assert chosen_step(path, 5)["K"] == 8
+    assert chosen_step(path[:2], 5)["K"] == 5
+
+
+@pytest.mark.parametrize("key", ["quarter", "weka", "gaussian_shared"])
+def test_voters_vote_on_items_that_none_was_trained_on(key, rng, monkeypatch):
+    features = rng.normal(size=(2400, 3))
+    labels = np.where(features.sum(axis=1) > 0, 1, -1).astype(np.int8)
+    seen = []
+
+    def votes_of(ensemble, features, labels, training, voted_on):
+        seen.append((len(ensemble), training, voted_on))
+        return np.ones((len(voted_on), len(ensemble)), np.int8)
+
+    monkeypatch.setattr(uci_variants, "votes_of", votes_of)
+    X, y, size = uci_variants.train(uci_variants.VARIANTS[key], features, labels, seed=5)
+    [(many, training, voted_on)] = seen
+    assert (many, len(training), X.shape) == (16, 16, (len(y), 16))
+    assert {len(own) for own in training} == {size} == {{"quarter": 25, "weka": 100, "gaussian_shared": 1000}[key]}
+    assert not set(np.concatenate(training)) & set(voted_on)
+    assert len(voted_on) == (1200 if key == "gaussian_shared" else 2400 - 16 * size)
 
 
 def test_the_published_way_agrees_where_nothing_is_in_doubt():
@@ -476,6 +628,66 @@ def test_a_peer_is_asked_and_scored(tmp_path, monkeypatch):
     assert found["cpu_seconds"] >= 0
     assert panels._theirs(peer, "fail", X, y, 30.0) == {"skipped": "RuntimeError: failed as asked"}
     panels._process(peer.python).close()
+
+
+def _entries(accuracies):
+    """Finished units of made-up methods: accuracies by method and panel; None is out of time."""
+    units = {}
+    for method, by_panel in accuracies.items():
+        for panel, accuracy in by_panel.items():
+            facts = {"n_items": 100, "n_voters": 5, "missing": 0.0}
+            measured = {"skipped": "not done after 1 s of CPU time"}
+            if accuracy is not None:
+                measured = {
+                    "accuracy": accuracy,
+                    "cpu_seconds": 0.5,
+                    "seconds": 0.6,
+                    "memory_mb": 1.0,
+                    "ambiguous": False,
+                }
+            parameters = {"panel": panel, "family": panel.split("_")[0]}
+            units[method, panel] = {"parameters": parameters, "result": {**facts, "methods": {method: measured}}}
+    return list(units.values())
+
+
+def test_methods_that_run_out_of_time_are_compared_on_what_all_finished():
+    """MACE is best on what it finished, and not on the panels that all finished."""
+    found = {
+        "vote": {"a_1": 0.6, "a_2": 0.7, "b_1": 0.8},
+        "search": {"a_1": 0.8, "a_2": 0.9, "b_1": 0.9},
+        "MACE": {"a_1": 0.7, "a_2": None, "b_1": 0.95},
+        "GLAD": {"a_1": 0.75, "a_2": 0.6, "b_1": None},
+    }
+    summary = panels_summary.summarise(_entries(found))
+    tables = {table.name: table for table in summary.tables}
+    board = {row[0]: row[1:4] for row in tables["leaderboard"].rows}
+    assert "1 panels every method finished" in tables["leaderboard"].header[1]
+    assert board["LatentSML()"] == [80.0, 3, pytest.approx(86.6667)]
+    assert board["crowd-kit MACE"] == [70.0, 2, 82.5]
+    assert board["crowd-kit GLAD"] == [75.0, 2, 67.5]
+    assert [row[0] for row in tables["leaderboard"].rows][-1] == "MajorityVote"
+    assert tables["families-common"].rows == [["a", 1, 60.0, 80.0, 75.0, 70.0]]
+    skipped = {row[0]: row[1:] for row in tables["skipped"].rows}
+    assert skipped["crowd-kit MACE"] == ["not done after 1 s of CPU time", 1, "a_2"]
+
+
+def test_where_a_peer_is_ahead_it_is_said():
+    found = {
+        "vote": {"a_1": 0.6, "b_1": 0.8},
+        "search": {"a_1": 0.8, "b_1": 0.9},
+        "MACE": {"a_1": 0.79, "b_1": 0.95},
+        "MMSR": {"a_1": 0.6, "b_1": 0.9},
+    }
+    table = next(t for t in panels_summary.summarise(_entries(found)).tables if t.name == "peers")
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["crowd-kit MACE"] == [2, -2.0, 1, 1, "b_1", 5.0, 1.0, 1.0]
+    assert rows["crowd-kit MMSR"] == [2, 10.0, 1, 0, "b_1", 0.0, 1.0, 1.0]
+    assert "a peer is ahead of `LatentSML()`: crowd-kit MACE is, by 2.00 points" in table.note
+    assert "b (crowd-kit MACE by 5.0)" in table.note
+    assert "On 1 of 2 panels" in table.note
+    found["MACE"] = {"a_1": 0.7, "b_1": 0.9}
+    quiet = next(t for t in panels_summary.summarise(_entries(found)).tables if t.name == "peers").note
+    assert quiet.count("no") == 3
 
 
 def _no_install(command, **_):

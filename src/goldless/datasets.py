@@ -230,9 +230,16 @@ def fetch_uci(name: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     from sklearn.datasets import fetch_openml
 
     table = UCI_TABLES[name]
-    bunch = fetch_openml(
-        data_id=table.openml_id, as_frame=False, parser="liac-arff", data_home=str(cache_folder() / "openml")
-    )
+    home = str(cache_folder() / "openml")
+    try:
+        bunch = fetch_openml(
+            data_id=table.openml_id, as_frame=False, parser="liac-arff", data_home=home, n_retries=1, delay=0.5
+        )
+    except OSError as error:
+        raise ValueError(
+            f"{name}, data set {table.openml_id} of OpenML, could not be fetched ({error}); try again, or put "
+            f"{table.file} with arrays X and y in the folder uci of GOLDLESS_DATA"
+        ) from None
     return table_of_openml(bunch, table)
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import goldless as gl
+from goldless.experiments.board import OURS
 from goldless.experiments.framework import Experiment, Settings, Unit
 from goldless.experiments.measure import measured
-from goldless.experiments.panels_summary import OURS, summarise
+from goldless.experiments.panels_summary import summarise
 from goldless.experiments.peers import PEERS, SLOW, Peer, PeerProcess, install, why_missing
 
 _MAKERS: dict[str, Callable[[], Any]] = {

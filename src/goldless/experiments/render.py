@@ -99,9 +99,10 @@ def page(record: dict[str, Any], summary: Summary | None = None, figures: str = 
     for figure in summary.figures:
         lines += [f"![{figure.title}]({figures}{figure.name}.svg)", "", f"*{figure.title}*", ""]
     for table in summary.tables:
-        lines += [f"## {table.title}", "", table.markdown()]
-        if table.note:
-            lines += [table.note, ""]
+        shown = [table.markdown(), *([table.note, ""] if table.note else [])]
+        if table.shared:
+            shown = [f"<!-- --8<-- [start:{table.name}] -->", *shown, f"<!-- --8<-- [end:{table.name}] -->", ""]
+        lines += [f"## {table.title}", "", *shown]
         lines += [f"[CSV]({figures}{table.name}.csv)", ""]
     if summary.differences:
         lines += ["## Beside the paper", "", *_compared(experiment.name, summary.differences), ""]

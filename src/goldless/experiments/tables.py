@@ -24,6 +24,8 @@ class Table:
         How Markdown shows each column: a format such as ``".2f"``, or "" for text.
     note : str
         A sentence below it.
+    shared : bool
+        Whether other pages of the site show it too: marked on the page, so that they can include it.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Table:
     rows: Sequence[Sequence[Any]]
     formats: Sequence[str]
     note: str = ""
+    shared: bool = False
 
     def __post_init__(self) -> None:
         for row in [self.header, self.formats, *self.rows]:
@@ -64,3 +67,8 @@ def _shown(cell: Any, spec: str) -> str:
     if isinstance(cell, str):
         return cell.replace("|", "\\|").replace("\n", " ")
     return f"{cell:{spec}}"
+
+
+def rounded(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Return rows with numbers to four digits after the point, which is enough for points and seconds."""
+    return [[round(cell, 4) if isinstance(cell, float) else cell for cell in row] for row in rows]

@@ -137,7 +137,7 @@ def variant_table(
         ["", *["+.1f"] * (2 * len(shown))],
         f"{DRAWS} draws each. Logistic model trees come from Weka, whose defaults at that time were forests of 10 "
         "trees, features scaled to [0, 1], C = 1, and naive Bayes without smoothing. With a Gaussian kernel its "
-        "support vector machines say the same of nearly every item of Musk and Spambase.",
+        "support vector machines say the same of every item of Musk.",
     )
 
 
