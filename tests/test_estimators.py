@@ -264,9 +264,8 @@ def test_an_item_nobody_voted_on_is_a_tie(estimator, sign):
     model = clone(estimator).fit(X, y)
     empty = np.full((1, X.shape[1]), np.nan)
     if getattr(estimator, "decision", "ml") == "map":
-        assert model.decision_function(empty)[0] == pytest.approx(
-            np.log(model.class_balance_ / (1 - model.class_balance_))
-        )
+        balance = getattr(model, "calibration_", (1.0, model.class_balance_))[1]
+        assert model.decision_function(empty)[0] == pytest.approx(np.log(balance / (1 - balance)))
         assert model.predict(empty)[0] == np.sign(model.imbalance_)
     else:
         assert model.decision_function(empty)[0] == 0
@@ -385,11 +384,13 @@ def test_oracle_latent_is_bayes_rule():
 @pytest.mark.parametrize(
     "estimator", [DawidSkene(), SpectralMetaLearner(), OracleCI(), LatentSML(structure="paper")], ids=repr
 )
-def test_map_adds_the_prior_odds_to_ml(estimator, votes):
+def test_map_decides_by_the_log_odds_of_the_probabilities(estimator, votes):
     X, y = votes
     ml, by_map = (clone(estimator).set_params(decision=decision).fit(X, y) for decision in ("ml", "map"))
-    prior = np.log(ml.class_balance_ / (1 - ml.class_balance_))
-    np.testing.assert_allclose(by_map.decision_function(X), ml.decision_function(X) + prior, atol=1e-9)
+    temper, balance = getattr(ml, "calibration_", (1.0, ml.class_balance_))
+    prior = np.log(balance / (1 - balance))
+    np.testing.assert_allclose(by_map.decision_function(X), temper * ml.decision_function(X) + prior, atol=1e-9)
+    np.testing.assert_allclose(ml.predict_proba(X)[:, 1], 1 / (1 + np.exp(-by_map.decision_function(X))))
     np.testing.assert_array_equal(by_map.predict_proba(X), ml.predict_proba(X))
 
 

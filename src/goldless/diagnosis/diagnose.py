@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.diagnosis.intervals import Uncertainty, interval
 from goldless.diagnosis.panel_votes import PanelVotes
 from goldless.diagnosis.resampling import Resampled, co_membership, default_resamples, resample
-from goldless.diagnosis.result import Calibration, Diagnosis, Duplicate, Expectation, FreeEstimates
+from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.tests_of_fit import fit_pvalue
 from goldless.diagnosis.verdict import Contest, plain_reading, verdict, what_is_open
 from goldless.diagnosis.worth import (
@@ -24,6 +24,7 @@ from goldless.diagnosis.worth import (
     uniqueness,
     within_class_correlations,
 )
+from goldless.estimators.calibration import Calibration
 from goldless.estimators.questions import next_to_label
 
 _NEAR_DUPLICATE = 0.8  # correlation within the classes
@@ -95,8 +96,9 @@ def diagnose(
     if resamples is None:
         resamples = default_resamples(panel)
     independence = fit_pvalue(panel.core, panel.independent_model, seeds[0])
-    flat = panel.free_model.n_groups == len(panel.voters)
-    fit = independence if flat else fit_pvalue(panel.core, panel.free_model, seeds[1])
+    core_groups = panel.free_fit.model.groups
+    flat = core_groups.max() + 1 == len(panel.voters)
+    fit = independence if flat else fit_pvalue(panel.core, panel.free_fit.model, seeds[1])
     if independence is None:
         without["independence_pvalue"] = "three voters have as many covariances as accuracies: every three fit"
     if fit is None:
@@ -108,7 +110,6 @@ def diagnose(
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
     expected, contests = _expectations(panel, uncertainty, resampled.optimism)
     clear = correlations.clear()
-    core_groups = panel.free_model.groups
     model_groups = panel.latent.groups
     together = None
     if resamples > 0:
@@ -187,11 +188,11 @@ def _expectations(
     panel: PanelVotes, uncertainty: Uncertainty, optimism: tuple[float, float]
 ) -> tuple[dict[str, Expectation], list[Contest]]:
     """Return what is expected of each way to label, and how the combined labels compare with the others."""
-    posterior, counts = panel.posterior, panel.table.counts
+    posterior, counts = panel.belief, panel.table.counts
     alone = np.where(panel.table.codes >= 0, panel.table.codes, 0.5)
     best = int(panel.voters[int(np.argmax(single_accuracies(panel.core_codes, posterior, counts)))])
     labels = dict(panel.labels)
-    if panel.free_model.n_groups == len(panel.voters) and type(panel.model).__name__ == "DawidSkene":
+    if panel.free_fit.model.n_groups == len(panel.voters) and type(panel.model).__name__ == "DawidSkene":
         del labels["Dawid-Skene"]  # it is the model itself
     ways = {**labels, "best single voter": alone[:, best]}
     stacked = np.stack([way.astype(np.float64) for way in ways.values()])

@@ -15,9 +15,9 @@ from goldless.diagnosis.scores import PatternScores
 from goldless.estimators.base import LatentEstimator, as_counts
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree_fit import fit_tree
-from goldless.maths.em import RatePrior, run_em
+from goldless.maths.em import EMResult, RatePrior, run_em
 from goldless.maths.latent_model import LatentModel
-from goldless.maths.search import covariance_misfit
+from goldless.maths.search import covariance_misfit, search_structure
 from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
@@ -25,6 +25,7 @@ from goldless.votes.patterns import PatternTable
 _ITERATIONS = 300
 _TOL = 1e-8
 _SMALLEST_PRIOR = 0.5
+LARGEST_SEARCHED = 200  # voters; with more the groups are not searched again
 
 
 @dataclass(frozen=True)
@@ -110,26 +111,75 @@ class PanelVotes:
         return bool(getattr(self.model, "subtype_models_", ()) or getattr(self.model, "_settled_", ()))
 
     @cached_property
-    def free_model(self) -> LatentModel:
+    def free_fit(self) -> EMResult:
         """The model of the core voters, refitted from where it is without a prior on the class balance."""
         start = self.latent.subset(self.voters)
-        if getattr(self.model, "_settled_", ()):
-            return start
         passes = GroupedPatterns(self.core, start.groups)
-        return run_em(start, passes.expect, prior=self.rate_prior, max_iter=_ITERATIONS, tol=_TOL).model
+        if getattr(self.model, "_settled_", ()):
+            return EMResult(start, passes.log_likelihood(start), np.empty(0), 0, True, 0.0)
+        return run_em(start, passes.expect, prior=self.rate_prior, max_iter=_ITERATIONS, tol=_TOL)
+
+    @cached_property
+    def free_model(self) -> LatentModel:
+        """The model behind the intervals: the free refit, with weak echoes that the labels leave out.
+
+        Groups for labels must pay for having been chosen among many, and weak ones stay out. Left out of the
+        intervals too, they would bias every figure: here a group is let in at the plain price of BIC, if it extends
+        the groups of the labels and the likelihood of all votes asks for it as well.
+        """
+        fitted, groups = self.free_fit, self.free_fit.model.groups
+        wider = self._wider_groups(groups)
+        if wider is None:
+            return fitted.model
+        other = fit_tree(self.core, wider, self.rate_prior, _ITERATIONS, _TOL)
+        more = 2 * int((np.bincount(wider) > 1).sum() - (np.bincount(groups) > 1).sum())
+        price = self.overdispersion * max(more, 1) * np.log(self.core.n_items) / 2
+        asked_for = other.log_likelihood - fitted.log_likelihood > price
+        return other.model if asked_for and self._agreement(other.model, fitted.model) > 0.5 else fitted.model
+
+    def _agreement(self, one: LatentModel, other: LatentModel) -> float:
+        """Return the share of items to which two models give the same label."""
+        labels = [model.log_likelihood_ratio(self.core.codes) > 0 for model in (one, other)]
+        return float(self.core.counts @ (labels[0] == labels[1]) / self.core.n_items)
+
+    def _wider_groups(self, groups: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the best groups at the plain price that keep together whom the model puts together, if others."""
+        if not self.searched or len(groups) > LARGEST_SEARCHED or self.centred_on_report:
+            return None
+        estimate = self.core.pair_counts.covariance()
+        found = search_structure(estimate, self.core.n_items, starts=[groups], multiplicity=0.0)
+        together = groups[:, None] == groups[None, :]
+        for reading in found.readings:
+            if np.array_equal(reading.groups, groups):
+                return None
+            if ((reading.groups[:, None] == reading.groups[None, :]) | ~together).all():
+                return reading.groups
+        return None
+
+    @property
+    def searched(self) -> bool:
+        """Whether the model's groups come from a search over enough voters and items."""
+        by_search = isinstance(getattr(self.model, "structure", None), str) and self.model.structure == "search"
+        return by_search and len(self.voters) >= 4 and self.core.n_items >= 2 * len(self.voters)
 
     @cached_property
     def independent_model(self) -> LatentModel:
         """The model of the core voters in which every voter is alone (Dawid and Skene)."""
         alone = np.arange(len(self.voters))
-        if np.array_equal(self.free_model.groups, alone):
-            return self.free_model
+        for known in (self.free_fit.model, self.free_model):
+            if np.array_equal(known.groups, alone):
+                return known
         return fit_tree(self.core, alone, self.rate_prior, _ITERATIONS, _TOL).model
 
     @cached_property
     def scores(self) -> PatternScores:
         """Derivatives of the free model on the patterns of all voters."""
         return PatternScores(self.core_codes, self.table.counts, self.free_model)
+
+    @cached_property
+    def belief(self) -> NDArray[np.float64]:
+        """Pr(Y positive | votes) of every pattern that expectations are taken under."""
+        return self.posterior if self.centred_on_report else self.free_model.posterior(self.core_codes)
 
     @cached_property
     def posterior(self) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.diagnosis.intervals import Uncertainty
-from goldless.diagnosis.panel_votes import PanelVotes
+from goldless.diagnosis.panel_votes import LARGEST_SEARCHED, PanelVotes
 from goldless.diagnosis.worth import (
     effective_votes,
     expected_balanced_accuracy,
@@ -17,14 +17,14 @@ from goldless.diagnosis.worth import (
     within_class_correlations,
 )
 from goldless.maths.latent_model import log_odds
-from goldless.maths.search import search_structure
+from goldless.maths.search import likely_partitions, search_structure
 from goldless.progress import part
 from goldless.votes.counts import PairCounts
 
 _WORTH_RESAMPLES = 60
 _MOST_RESAMPLES, _FEWEST_RESAMPLES = 25, 8
 _SEARCH_BUDGET = 1.5e7  # resamples times the cube of the number of voters
-_LARGEST_SEARCHED = 200  # voters
+_PARTITIONS_COMPARED = 400  # of nine voters or fewer: the best on the items at hand, at either price
 
 
 def default_resamples(panel: PanelVotes) -> int:
@@ -33,8 +33,7 @@ def default_resamples(panel: PanelVotes) -> int:
     Never where the model's groups do not come from a search, and for more than 200 voters.
     """
     n_voters = len(panel.voters)
-    searched = isinstance(getattr(panel.model, "structure", None), str) and panel.model.structure == "search"
-    if not searched or n_voters < 4 or n_voters > _LARGEST_SEARCHED:
+    if not panel.searched or n_voters > LARGEST_SEARCHED:
         return 0
     return int(np.clip(_SEARCH_BUDGET / n_voters**3, _FEWEST_RESAMPLES, _MOST_RESAMPLES))
 
@@ -99,11 +98,14 @@ def co_membership(
     """Return how often every two core voters share a group when the items are resampled and searched again."""
     core = panel.core
     together = np.zeros((core.n_voters, core.n_voters))
+    likely = (
+        likely_partitions(core.pair_counts.covariance(), core.n_items, _PARTITIONS_COMPARED) if resamples else None
+    )
     for done in range(resamples):
         counts = rng.multinomial(core.n_items, core.counts / core.n_items)
         estimate = PairCounts.of(core.codes, counts).covariance()
         with part("resampling the votes", done / resamples, (done + 1) / resamples):
-            groups = search_structure(estimate, core.n_items).groups
+            groups = search_structure(estimate, core.n_items, among=likely).groups
         together += groups[:, None] == groups[None, :]
         if progress is not None:
             progress((done + 1) / resamples)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.diagnosis.worth import effective_votes
+from goldless.estimators.calibration import Calibration
 
 
 class Expectation(NamedTuple):
@@ -32,21 +33,6 @@ class Expectation(NamedTuple):
     interval: tuple[float, float]
     voter: str | None = None
     column: int | None = None
-
-
-class Calibration(NamedTuple):
-    """How to make probabilities less sure, or their class balance free; see ``predict_proba``.
-
-    Attributes
-    ----------
-    temper : float
-        Factor on the log-likelihood ratio of the votes, at most 1.
-    class_balance : float
-        Share of positive items to count with.
-    """
-
-    temper: float
-    class_balance: float
 
 
 class OtherReading(NamedTuple):

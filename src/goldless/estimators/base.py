@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.estimators.calibration import Calibration, calibrated_to
 from goldless.estimators.explanation import Explanation, explain_patterns, spread_rows
 from goldless.estimators.facts import NO_LABELS, KnownLabels
 from goldless.estimators.labelling import Written, write_labels
 from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
-from goldless.estimators.tree_fit import balance_prior_items, release_balance
+from goldless.estimators.tree_fit import balance_prior_items, free_balance
 from goldless.maths.checks import relabel
 from goldless.maths.em import EMResult, Prior, RatePrior, run_em
 from goldless.maths.finish import finish_em
@@ -350,17 +352,28 @@ class LatentEstimator(VoteEstimator):
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         self._check_parameters()
-        prior = self.latent_model_.log_prior_odds if self.decision == "map" else 0.0
-        return self._likelihood_ratio(codes) + prior
+        return self._deciding(self._likelihood_ratio(codes))
+
+    def _deciding(self, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log-odds that decide from the log-likelihood ratio."""
+        return self._calibrated(ratio) if self.decision == "map" else ratio
 
     def _likelihood_ratio(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return log Pr(votes | positive) - log Pr(votes | negative) for rows of codes."""
         return self.latent_model_.log_likelihood_ratio(codes)
 
+    def _calibrated(
+        self, ratio: NDArray[np.float64], calibration: tuple[float, float] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the log-odds of the positive class from the log-likelihood ratio."""
+        known = getattr(self, "calibration_", None) if calibration is None else calibration
+        if known is None:
+            return ratio + self.latent_model_.log_prior_odds
+        return float(known[0]) * ratio + float(log_odds(np.array(known[1])))
+
     def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        ratio, prior = self._likelihood_ratio(codes), self.latent_model_.log_prior_odds
-        label = self._decide(ratio + (prior if self.decision == "map" else 0.0))
-        return np.stack([label, probability(ratio + prior)], axis=1)
+        ratio = self._likelihood_ratio(codes)
+        return np.stack([self._decide(self._deciding(ratio)), probability(self._calibrated(ratio))], axis=1)
 
     def predict_proba(self, X: Any, calibration: tuple[float, float] | None = None) -> NDArray[np.float64]:
         """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
@@ -374,13 +387,13 @@ class LatentEstimator(VoteEstimator):
             Votes in the classes known from fit; items need not be those of the fit.
         calibration : (temper, class_balance), optional
             A factor on the log-likelihood ratio of the votes and the class balance to count with, as in
-            ``goldless.diagnose(model, X).calibration``; by default 1 and that of the model.
+            ``goldless.diagnose(model, X).calibration``; by default ``calibration_`` where the model has it, and
+            otherwise 1 and the class balance of the model.
         """
         check_is_fitted(self)
-        temper, prior = 1.0, self.latent_model_.log_prior_odds
-        if calibration is not None:
-            temper, prior = float(calibration[0]), float(log_odds(np.array(calibration[1])))
-        positive = self._on_patterns(X, lambda codes: probability(temper * self._likelihood_ratio(codes) + prior))
+        positive = self._on_patterns(
+            X, lambda codes: probability(self._calibrated(self._likelihood_ratio(codes), calibration))
+        )
         return np.stack([1 - positive, positive], axis=1)
 
     def explain(self, X: Any) -> Explanation:
@@ -406,7 +419,8 @@ class LatentEstimator(VoteEstimator):
         """
         check_is_fitted(self)
         table = PatternTable.of(self._read(X, reset=False).codes)
-        why = explain_patterns(self.latent_model_, table.codes, self._likelihood_ratio(table.codes))
+        ratio, calibration = self._likelihood_ratio(table.codes), getattr(self, "calibration_", None)
+        why = explain_patterns(self.latent_model_, table.codes, ratio, calibration)
         return spread_rows(why, table.inverse)
 
     def _rate_prior(self, n_items: int, overdispersion: float) -> RatePrior:
@@ -439,16 +453,22 @@ class LatentEstimator(VoteEstimator):
         prior: RatePrior,
         overdispersion: float,
         whole: WholeVotes | None = None,
-    ) -> tuple[LatentModel, RatePrior]:
-        """Drop the prior on the class balance where the votes, or the sample of them, speak against it."""
+    ) -> tuple[LatentModel, RatePrior, Calibration | None]:
+        """Drop the prior on the class balance where the votes, or the sample of them, speak against it.
+
+        Where it stays, say how to take its pull out of the probabilities.
+        """
         if not isinstance(self.balance_prior, str):
-            return model, prior
-        released = release_balance(table, model, self.log_likelihood_, prior, overdispersion, self.max_iter, self.tol)
-        if released is None:
-            return model, prior
-        result, prior = released
-        self._store_em(result, final=whole is None)
-        return result.model, prior
+            return model, prior, None
+        expect = GroupedPatterns(table, model.groups).expect
+        solve = partial(run_em, model, expect, max_iter=self.max_iter, tol=self.tol)
+        free = free_balance(solve, table.n_items, self.log_likelihood_, prior, overdispersion)
+        if free is None:
+            return model, prior, None
+        if not free.asked_for:
+            return model, prior, calibrated_to(table, model, free.result.model)
+        self._store_em(free.result, final=whole is None)
+        return free.result.model, free.prior, None
 
     def _finish(self, model: LatentModel, table: PatternTable, prior: Prior, whole: WholeVotes | None) -> LatentModel:
         """Go on with EM from the optimum on a sample to that on all votes."""

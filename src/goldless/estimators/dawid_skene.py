@@ -93,7 +93,7 @@ class DawidSkene(InParts, LatentEstimator):
         prior = self._rate_prior(votes.n_items, overdispersion)
         start = prior.maximise(unit_vote_counts(table, alone), alone)
         model = self._improve(start, table, prior, votes.whole)
-        model, prior = self._release_balance(model, table, prior, overdispersion, votes.whole)
+        model, prior, _ = self._release_balance(model, table, prior, overdispersion, votes.whole)
         model = self._finish(model, table, prior, votes.whole)
         self.latent_model_ = votes.embed(model)
         return self

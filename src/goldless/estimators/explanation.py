@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.latent_model import LatentModel, merge_copies, probability
+from goldless.maths.latent_model import LatentModel, log_odds, merge_copies, probability
 
 _CHUNK_ROWS = 4096
 _CLIP = 1e-12
@@ -25,7 +25,7 @@ class Explanation:
     log_odds : ndarray of shape (n_items,)
         Its log-odds.
     prior : float
-        Log-odds of the class balance.
+        Log-odds of the class balance that probabilities count with.
     by_group : ndarray of shape (n_items, n_groups)
         Log-odds that the votes of each group add. However many voters of a group say the same, they cannot add more
         than their common source is worth; a copy of a voter adds nothing.
@@ -54,7 +54,12 @@ class Explanation:
         return np.argsort(-self.next_gain.round(9), kind="stable")[:n]
 
 
-def explain_patterns(model: LatentModel, codes: NDArray[np.int8], ratio: NDArray[np.float64]) -> Explanation:
+def explain_patterns(
+    model: LatentModel,
+    codes: NDArray[np.int8],
+    ratio: NDArray[np.float64],
+    calibration: tuple[float, float] | None = None,
+) -> Explanation:
     """Explain rows of codes.
 
     Parameters
@@ -64,8 +69,13 @@ def explain_patterns(model: LatentModel, codes: NDArray[np.int8], ratio: NDArray
     codes : ndarray of shape (n_rows, n_voters)
     ratio : ndarray of shape (n_rows,)
         Log-likelihood ratio that decides, which may hold more than the model of two classes says.
+    calibration : (temper, class_balance), optional
+        Factor on the log-likelihood ratio, and class balance to count with, if not those of the model.
     """
-    n_rows, prior = len(codes), model.log_prior_odds
+    temper, prior = 1.0, model.log_prior_odds
+    if calibration is not None:
+        temper, prior = float(calibration[0]), float(log_odds(np.array(calibration[1])))
+    n_rows, ratio = len(codes), temper * ratio
     by_group = np.empty((n_rows, model.n_groups))
     next_voter, next_gain = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
     positive = probability(ratio + prior)
@@ -74,7 +84,7 @@ def explain_patterns(model: LatentModel, codes: NDArray[np.int8], ratio: NDArray
         rows = slice(start, start + _CHUNK_ROWS)
         merged = np.where(originals, merge_copies(codes[rows], model.copy_of), -1)
         given_label, of_source = _group_messages(model, merged)
-        by_group[rows] = given_label[1] - given_label[0]
+        by_group[rows] = temper * (given_label[1] - given_label[0])
         next_voter[rows], next_gain[rows] = _next_vote(model, merged, of_source, positive[rows], originals)
     return Explanation(
         probability=positive,

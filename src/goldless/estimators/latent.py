@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.abstention import whole_with_abstention
 from goldless.estimators.base import FitVotes, LatentEstimator, as_counts, warn_user
+from goldless.estimators.calibration import Calibration, calibrated_to
 from goldless.estimators.facts import Facts, KnownLabels
 from goldless.estimators.known_labels import WithLabels
 from goldless.estimators.panels import choose_panel, columns_of, worthwhile_panels
@@ -31,6 +32,7 @@ from goldless.estimators.settling import (
 from goldless.estimators.tree_fit import (
     averaged_ratio,
     fit_subtypes,
+    free_balance,
     unit_vote_counts,
     with_abstention,
     with_silent_abstention,
@@ -38,7 +40,7 @@ from goldless.estimators.tree_fit import (
 from goldless.estimators.two_stage import ImbalanceRule, two_stage_estimate
 from goldless.maths.checks import as_groups, relabel
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.em import RatePrior, run_em
+from goldless.maths.em import EMResult, RatePrior, run_em
 from goldless.maths.finish import finish_em
 from goldless.maths.groups import assign_groups
 from goldless.maths.latent_model import LatentModel, merge_copies, probability
@@ -87,7 +89,7 @@ class LatentSML(InParts, LatentEstimator):
     balance_prior : "auto" or float, default="auto"
         How many pseudo-items hold the class balance near one half. "auto" is 100 times the over-dispersion, and at
         most the number of items (:func:`goldless.estimators.tree_fit.balance_prior_items`); it gives way where the
-        votes clearly say otherwise (:func:`goldless.estimators.tree_fit.release_balance`).
+        votes clearly say otherwise (:func:`goldless.estimators.tree_fit.free_balance`).
     abstain : {"ignore", "informative"}, default="ignore"
         What a missing vote means: nothing, or something. "informative" gives every voter a second, silent vote on
         whether it votes at all. It helps where voters stay silent on purpose, as rules that fire on one class do; it
@@ -123,6 +125,9 @@ class LatentSML(InParts, LatentEstimator):
         Accuracies towards the group's latent.
     class_balance_, imbalance_ : float
         Pr(Y positive) and b.
+    calibration_ : tuple of float (temper, class_balance)
+        What ``predict_proba`` counts with: where the prior on the class balance holds it back, its pull is taken out
+        of the probabilities (:func:`goldless.estimators.calibration.calibrated_to`). Labels do not depend on it.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     score_matrix_ : ndarray of shape (n_voters, n_voters)
@@ -263,9 +268,9 @@ class LatentSML(InParts, LatentEstimator):
         else:
             self.overdispersion_ = structure.overdispersion
         prior = self._rate_prior(votes.n_items, self.overdispersion_)
-        model = self._fit_model(votes, estimate, groups, prior)
+        model, calibration = self._fit_model(votes, estimate, groups, prior), None
         if self.em:
-            model, prior = self._release_balance(model, table, prior, self.overdispersion_, whole)
+            model, prior, calibration = self._release_balance(model, table, prior, self.overdispersion_, whole)
             model = self._finish(model, table, prior, whole)
         groupings = () if structure is None else tuple(reading.groups for reading in structure.readings)
         settled = None
@@ -281,7 +286,7 @@ class LatentSML(InParts, LatentEstimator):
             whole = whole_with_abstention(whole, self._abstainers_)
             model = with_silent_abstention(model, self._abstainers_)
         if facts.any:
-            model = self._improve_with_facts(votes, facts, model, prior, table, whole)
+            model, calibration = self._improve_with_facts(votes, facts, model, prior, table, whole)
         elif len(self._abstainers_):
             model = self._finish(self._improve(model, table, prior, whole), table, prior, whole)
         self.latent_model_ = votes.embed(model.subset(np.arange(votes.table.n_voters)))
@@ -296,6 +301,9 @@ class LatentSML(InParts, LatentEstimator):
             if facts.any:
                 of_votes = GroupedPatterns(table, model.groups).log_likelihood(model)
             self.subtype_models_ = fit_subtypes(table, model, of_votes, prior, whole)
+        if calibration is None or self.subtype_models_ or len(self._abstainers_):
+            calibration = Calibration(1.0, self.latent_model_.class_balance)
+        self.calibration_ = tuple(calibration)
         self._keep_sample(votes)
         self.covariance_ = votes.all_counts.covariance().covariance
         return self
@@ -317,7 +325,7 @@ class LatentSML(InParts, LatentEstimator):
         prior: RatePrior,
         table: PatternTable,
         whole: WholeVotes | None,
-    ) -> LatentModel:
+    ) -> tuple[LatentModel, Calibration | None]:
         """Run EM on the votes and one more voter, certain and alone, that speaks the known labels."""
         spoken = votes.known.spoken(votes.voters)
         rows = votes.known.rows(spoken)
@@ -328,13 +336,18 @@ class LatentSML(InParts, LatentEstimator):
         of_all = WithLabels.of(
             on_table if whole is None else whole.expect, codes, facts.labels[spoken], rows.counts, start.groups
         )
-        limits: dict[str, Any] = {"prior": known, "max_iter": self.max_iter, "tol": self.tol}
-        if whole is None:
-            result = run_em(start, of_all, **limits)
-        else:  # the sample knows no labels: what they change is part of what it lacks
-            result = finish_em(start, WithLabels(on_table), of_all, **limits)
+        limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
+        solve: Callable[..., EMResult] = partial(run_em, expect=of_all, **limits)
+        if whole is not None:  # the sample knows no labels: what they change is part of what it lacks
+            solve = partial(finish_em, on_sample=WithLabels(on_table), on_all=of_all, **limits)
+        result = solve(start, prior=known)
         self._store_em(result)
-        return result.model.subset(np.arange(model.n_voters))
+        voters = np.arange(model.n_voters)
+        model, again = result.model.subset(voters), partial(solve, result.model)
+        if not isinstance(self.balance_prior, str) or len(self._abstainers_):
+            return model, None
+        free = free_balance(again, votes.n_items, result.log_likelihood, known, self.overdispersion_)
+        return model, None if free is None else calibrated_to(table, model, free.result.model.subset(voters))
 
     def _structure_is(self, name: str) -> bool:
         return isinstance(self.structure, str) and self.structure == name
@@ -541,6 +554,7 @@ class LatentSML(InParts, LatentEstimator):
         part._evidence_model_, part._columns_ = part.latent_model_, np.arange(len(columns))
         part.covariance_ = self.covariance_[np.ix_(columns, columns)]
         part._sample_ = self._sample_.subset(columns)
+        part.calibration_ = (1.0, self.calibration_[1])
         return part
 
     @property

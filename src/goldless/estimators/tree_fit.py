@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.em import EMResult, ExpectedCounts, RatePrior, run_em
+from goldless.maths.em import EMResult, ExpectedCounts, KnownRates, RatePrior, run_em
 from goldless.maths.finish import finish_em
 from goldless.maths.latent_model import LatentModel, probability
 from goldless.maths.subtypes import SubtypeModel, SubtypePrior, subtype_bins
@@ -19,6 +20,7 @@ from goldless.votes.whole import WholeVotes
 
 _BALANCE_PRIOR_ITEMS = 100.0
 _FREE_BALANCE = 0.5  # pseudo-items of each class that are left when the prior gives way
+_ENOUGH_TO_CALIBRATE = 0.5  # of the items that the prior is worth
 _SUBTYPES_PER_CLASS = (2, 3)
 _SUBTYPE_ITERATIONS = 100
 _SUBTYPE_TOL = 1e-5
@@ -30,39 +32,57 @@ def balance_prior_items(n_items: int, overdispersion: float) -> float:
     Beta(kappa / 2, kappa / 2) with kappa = min(n, 100 phi): as much as a hundred labelled items (a standard
     deviation of 0.05) where the model holds, so it fades as n grows. Under over-dispersion phi the likelihood
     counts phi times too much (quasi-likelihood), so the prior is given phi times its weight instead; it is never
-    heavier than the data. Where the votes speak against it, it gives way: :func:`release_balance`.
+    heavier than the data. Where the votes speak against it, it gives way: :func:`free_balance`.
     """
     return min(float(n_items), _BALANCE_PRIOR_ITEMS * overdispersion)
 
 
-def release_balance(
-    table: PatternTable,
-    model: LatentModel,
-    log_likelihood: float,
-    prior: RatePrior,
-    overdispersion: float,
-    max_iter: int,
-    tol: float,
-) -> tuple[EMResult, RatePrior] | None:
-    """Fit again with a free class balance; return that fit and its prior if the votes ask for it, otherwise None.
+BalancePrior = TypeVar("BalancePrior", RatePrior, KnownRates)
+
+
+class FreeFit(NamedTuple, Generic[BalancePrior]):
+    """A fit without a prior on the class balance, what is left of the prior, and whether the votes ask for it."""
+
+    result: EMResult
+    prior: BalancePrior
+    asked_for: bool
+
+
+def free_balance(
+    solve: Callable[..., EMResult], n_items: int, log_likelihood: float, prior: BalancePrior, overdispersion: float
+) -> FreeFit[BalancePrior] | None:
+    """Fit again with a free class balance, and say if the votes ask for it; None if too few items were seen.
 
     The prior of :func:`balance_prior_items` helps where the votes say little about the class balance, and costs up
     to ten points where they say clearly that it is far from one half. It gives way on two conditions. Freeing it
     must gain more than phi log(n) / 2 in log-likelihood, the price of one parameter under over-dispersion. And the
     free fit must see at least 100 phi items in each class, as many as the prior is worth: with fewer a class is too
     small to learn rates from, and likelihood gains by shrinking it to a few odd items (rules that all vote for one
-    class do this).
+    class do this). Half of that is enough to learn from it how probabilities are biased
+    (:func:`goldless.estimators.calibration.calibrated_to`).
+
+    Parameters
+    ----------
+    solve : callable
+        ``solve(prior=...)`` runs EM from the fit with the prior.
+    n_items : int
+        Number of items behind it.
+    log_likelihood : float
+        Of the fit with the prior.
+    prior : RatePrior or KnownRates
+    overdispersion : float
     """
     needed = _BALANCE_PRIOR_ITEMS * overdispersion
-    if table.n_items < 2 * needed or prior.balance <= _FREE_BALANCE:
+    free = prior.with_balance(_FREE_BALANCE)
+    if n_items < 2 * _ENOUGH_TO_CALIBRATE * needed or prior.balance <= _FREE_BALANCE:
         return None
-    free = replace(prior, balance=_FREE_BALANCE)
-    fitted = run_em(model, GroupedPatterns(table, model.groups).expect, prior=free, max_iter=max_iter, tol=tol)
+    fitted = solve(prior=free)
     balance = fitted.model.class_balance
-    gain = fitted.log_likelihood - log_likelihood
-    if gain <= overdispersion * np.log(table.n_items) / 2 or table.n_items * min(balance, 1 - balance) < needed:
+    fewest = n_items * min(balance, 1 - balance)
+    if fewest < _ENOUGH_TO_CALIBRATE * needed:
         return None
-    return fitted, free
+    gain = fitted.log_likelihood - log_likelihood
+    return FreeFit(fitted, free, gain > overdispersion * np.log(n_items) / 2 and fewest >= needed)
 
 
 def unit_vote_counts(

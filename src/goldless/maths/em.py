@@ -112,6 +112,10 @@ class RatePrior:
             total += (self.right * _log(rates) + self.wrong * _log(1 - rates)).sum()
         return float(total)
 
+    def with_balance(self, balance: float) -> RatePrior:
+        """Return the prior with another number of pseudo-items in each class."""
+        return replace(self, balance=balance)
+
     def _rate(self, right: NDArray[np.float64], wrong: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the smoothed share of ``right``; 1/2 where there is neither a vote nor a prior."""
         total = right + wrong + self.right + self.wrong
@@ -151,6 +155,15 @@ class KnownRates:
             sensitivity_given_group=np.where(known, self.sensitivity, model.sensitivity_given_group),
             specificity_given_group=np.where(known, self.specificity, model.specificity_given_group),
         )
+
+    @property
+    def balance(self) -> float:
+        """Pseudo-items added to each class; none if the class balance is known."""
+        return self.prior.balance if self.class_balance is None else 0.0
+
+    def with_balance(self, balance: float) -> KnownRates:
+        """Return the prior with another number of pseudo-items in each class."""
+        return replace(self, prior=self.prior.with_balance(balance))
 
     def log_density(self, model: LatentModel) -> float:
         """Return the log-density of a model up to a constant."""

@@ -90,7 +90,13 @@ class Structure:
 
 
 def search_structure(
-    estimate: CovarianceEstimate, n_items: int, *, starts: Sequence[NDArray[np.int64]] = (), adversarial: bool = True
+    estimate: CovarianceEstimate,
+    n_items: int,
+    *,
+    starts: Sequence[NDArray[np.int64]] = (),
+    adversarial: bool = True,
+    multiplicity: float = _MULTIPLICITY,
+    among: NDArray[np.int64] | None = None,
 ) -> Structure:
     """Find groups of dependent voters from the covariance of their votes.
 
@@ -104,6 +110,10 @@ def search_structure(
         Further groupings to start from.
     adversarial : bool, default=True
         Whether a group's latent may run against Y (t < 0).
+    multiplicity : float, default=2
+        What is paid for having chosen among many groups; 0 is plain BIC, which finds weaker groups too.
+    among : ndarray of shape (n_partitions, n_voters), optional
+        With nine voters or fewer: the groupings to compare, in place of all (:func:`likely_partitions`).
 
     Notes
     -----
@@ -120,7 +130,7 @@ def search_structure(
     reverse must both be tried. Up to nine voters all partitions are compared. With three voters there is nothing to
     find, and with four or five much stays open: see :func:`indistinguishable`.
     """
-    problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0)
+    problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0, partitions=among)
     log_n = float(np.log(max(n_items, 2)))
     if problem.m < 4:
         alone = np.arange(problem.m)
@@ -129,12 +139,27 @@ def search_structure(
     candidates = [np.arange(problem.m), *(relabel(start) for start in starts)]
     with part("searching for groups", 0.0, 0.6):
         rich = problem.best_readings(group_prices(problem.m, log_n), [*candidates, *problem.linkage_starts()])
-    residual = problem.fit(rich[0].groups)[0]
-    overdispersion = max(1.0, residual / problem.degrees_of_freedom(rich[0].groups))
-    price = overdispersion * group_prices(problem.m, log_n, _MULTIPLICITY)
+    overdispersion = problem.overdispersion(rich[0].groups)
+    price = overdispersion * group_prices(problem.m, log_n, multiplicity)
     with part("searching for groups", 0.6, 1.0):
         readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
     return problem.structure(readings, overdispersion, price)
+
+
+def likely_partitions(estimate: CovarianceEstimate, n_items: int, n_kept: int) -> NDArray[np.int64] | None:
+    """Return the groupings of nine voters or fewer worth comparing on resampled items, None for more voters.
+
+    These are the ``n_kept`` best on the items at hand, at the first and at the second price of the search.
+    """
+    problem = _Problem(estimate, lowest=-1.0)
+    if not 4 <= problem.m <= _ENUMERATED_UP_TO:
+        return None
+    first_price = group_prices(problem.m, float(np.log(max(n_items, 2))))
+    rich = problem.enumerated(first_price, n_kept)
+    overdispersion = problem.overdispersion(rich[0].groups)
+    price = overdispersion * group_prices(problem.m, float(np.log(max(n_items, 2))), _MULTIPLICITY)
+    found = [reading.groups for reading in (*rich, *problem.enumerated(price, n_kept))]
+    return np.unique(found, axis=0)  # sorted, as all partitions are
 
 
 def group_prices(n_voters: int, per_voter: float, multiplicity: float = 0.0) -> NDArray[np.float64]:
@@ -148,8 +173,7 @@ def group_prices(n_voters: int, per_voter: float, multiplicity: float = 0.0) -> 
 def covariance_misfit(estimate: CovarianceEstimate, groups: NDArray[np.int64] | None = None) -> float:
     """Return max(1, Q / dof) of given groups, by default of the model without groups."""
     problem = _Problem(estimate, lowest=0.0 if groups is None else -1.0)
-    groups = np.arange(problem.m) if groups is None else groups
-    return max(1.0, problem.fit(groups)[0] / problem.degrees_of_freedom(groups))
+    return problem.overdispersion(np.arange(problem.m) if groups is None else groups)
 
 
 def rerootings(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -224,7 +248,7 @@ def set_partitions(n: int) -> NDArray[np.int64]:
 class _Problem:
     """A covariance with weights, and the searches on it."""
 
-    def __init__(self, estimate: CovarianceEstimate, lowest: float):
+    def __init__(self, estimate: CovarianceEstimate, lowest: float, partitions: NDArray[np.int64] | None = None):
         self.m = len(estimate.mean)
         known = estimate.known & (estimate.n_pairs >= _FEWEST_COMMON_ITEMS)
         variance = np.maximum(estimate.standard_error**2, _VARIANCE_FLOOR / np.maximum(estimate.n_pairs, 1))
@@ -233,6 +257,7 @@ class _Problem:
         self.lowest = lowest
         self.n_pairs = int(known.sum()) // 2
         self._blocks: dict[bytes, NDArray[np.float64]] = {}
+        self._compared = partitions
         self._partitions: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | None = None
         self.flat = complete_rank_one(self.covariance, known, self.weight) if known.any() else np.zeros(self.m)
 
@@ -274,6 +299,10 @@ class _Problem:
         """Return the number of known covariances less the number of parameters, at least one."""
         return max(1, self.n_pairs - self.m - int((np.bincount(groups) > 1).sum()))
 
+    def overdispersion(self, groups: NDArray[np.int64]) -> float:
+        """Return max(1, Q / dof) of a grouping."""
+        return max(1.0, self.fit(groups)[0] / self.degrees_of_freedom(groups))
+
     def linkage_starts(self) -> list[NDArray[np.int64]]:
         """Return groupings from average linkage of the standardised residuals of the model without groups."""
         if self.m <= _ENUMERATED_UP_TO:
@@ -304,7 +333,7 @@ class _Problem:
     def best_readings(self, price: NDArray[np.float64], starts: list[NDArray[np.int64]]) -> list[Reading]:
         """Return the local optima and re-rootings met, best first."""
         if self.m <= _ENUMERATED_UP_TO:
-            return self._enumerate(price)
+            return self.enumerated(price, _READINGS_KEPT)
         found: dict[bytes, Reading] = {}
 
         def keep(reading: Reading) -> None:
@@ -336,10 +365,10 @@ class _Problem:
         cost = _price_of(groups, price)
         return Reading(groups, self.fit(groups, sweeps, 1e-4)[0] + cost, cost)
 
-    def _enumerate(self, price: NDArray[np.float64]) -> list[Reading]:
-        """Compare all partitions."""
+    def enumerated(self, price: NDArray[np.float64], n_kept: int) -> list[Reading]:
+        """Compare all partitions, or those there are to compare, and return the best."""
         if self._partitions is None:  # fitted once: only prices differ from search to search
-            rows = set_partitions(self.m)
+            rows = set_partitions(self.m) if self._compared is None else self._compared
             sizes = (rows[:, :, None] == np.arange(self.m)).sum(axis=1)
             values = evaluate_partitions(self.covariance, self.weight, rows, self.flat, self.lowest)
             self._partitions = rows, sizes, values
@@ -347,7 +376,7 @@ class _Problem:
         cost = price[sizes].sum(axis=1)
         objective = values + cost
         # of equal structures the one with fewest voters in groups, which enumeration lists last
-        order = np.lexsort([-np.arange(len(objective)), objective.round(9)])[:_READINGS_KEPT]
+        order = np.lexsort([-np.arange(len(objective)), objective.round(9)])[:n_kept]
         return [Reading(partitions[row], float(objective[row]), float(cost[row])) for row in order]
 
     def structure(self, readings: list[Reading], overdispersion: float, price: NDArray[np.float64]) -> Structure:
