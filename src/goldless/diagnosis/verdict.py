@@ -8,7 +8,8 @@ import numpy as np
 
 from goldless.diagnosis.panel_votes import PanelVotes
 from goldless.diagnosis.result import Expectation, OtherReading
-from goldless.estimators.readings import NOTABLE_CHANGE, UNDECIDED_MARGIN
+from goldless.estimators.readings import NOTABLE_CHANGE
+from goldless.maths.search import UNDECIDED_MARGIN
 
 FEWEST_ITEMS = 50
 _WORTH_IT = 0.005  # a gain in balanced accuracy for which a less plain method is worth using

@@ -19,7 +19,7 @@ from goldless.estimators.known_labels import WithLabels
 from goldless.estimators.panels import choose_panel, columns_of, worthwhile_panels
 from goldless.estimators.parts import InParts
 from goldless.estimators.questions import Questions, choose_questions
-from goldless.estimators.readings import NOTABLE_CHANGE, UNDECIDED_MARGIN, describe_reading, nearby_readings
+from goldless.estimators.readings import NOTABLE_CHANGE, describe_reading, nearby_readings
 from goldless.estimators.settling import (
     Settled,
     candidate_readings,
@@ -47,7 +47,7 @@ from goldless.maths.latent_model import LatentModel, merge_copies, probability
 from goldless.maths.panels import Panel
 from goldless.maths.rank_one import complete_rank_one, residual
 from goldless.maths.score import score_matrix
-from goldless.maths.search import Structure, covariance_misfit, search_structure
+from goldless.maths.search import UNDECIDED_MARGIN, Structure, covariance_misfit, search_structure
 from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable

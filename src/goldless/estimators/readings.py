@@ -10,12 +10,12 @@ from goldless.estimators.rooting import Rooting
 from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.em import RatePrior
 from goldless.maths.latent_model import LatentModel
-from goldless.maths.search import Structure, voters_in_groups
+from goldless.maths.partitions import voters_in_groups
+from goldless.maths.search import Structure
 from goldless.progress import part
 from goldless.votes.patterns import PatternTable
 
 NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
-UNDECIDED_MARGIN = 3.0  # in prices of a voter: three voters placed otherwise would change the reading
 _READINGS_FITTED = 6
 _ITERATIONS = 60
 _TOL = 1e-5
@@ -38,7 +38,7 @@ def nearby_readings(
         with part("comparing other readings", number / len(compared), (number + 1) / len(compared)):
             other = fit_tree(table, reading.groups, prior, _ITERATIONS, _TOL).model
         differs = (other.log_likelihood_ratio(table.codes) > 0) != positive
-        margin = (reading.objective - chosen.objective) / structure.penalty
+        margin = max(0.0, reading.objective - chosen.objective) / structure.penalty
         found.append(Rooting(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
     return tuple(found)
 

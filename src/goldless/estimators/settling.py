@@ -16,7 +16,7 @@ from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.checks import relabel
 from goldless.maths.em import KnownRates, RatePrior
 from goldless.maths.latent_model import LatentModel, log_odds
-from goldless.maths.search import rerootings
+from goldless.maths.partitions import rerootings
 from goldless.votes.patterns import PatternTable
 
 _READINGS_WEIGHED = 12

@@ -111,6 +111,11 @@ class Descent:
         self._ends.update(dict.fromkeys(path, end))
         return end
 
+    def seat(self, state: Grouping) -> tuple[NDArray[np.int64], float]:
+        """Move single voters until none gains; return the grouping and the objective."""
+        self._move_voters(state)
+        return relabel(state.label), self._refit(state, 300, 1e-7)
+
     def _refit(self, state: Grouping, sweeps: int, tol: float) -> float:
         """Fit loadings and couplings, and return the objective."""
         return float(refit(*self.data, *state.arrays, self.lowest, sweeps, tol)) + self._price(state)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from goldless.kernels.group_fit import evaluate_partitions, refit
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.descent import Descent, Grouping
+from goldless.maths.partitions import rerootings, set_partitions
 from goldless.maths.rank_one import complete_rank_one
 from goldless.progress import part, tell
 
@@ -34,6 +34,8 @@ _REROOTS_SEARCHED = 3
 _REROOTS_KEPT = 8
 _READINGS_KEPT = 32
 _MULTIPLICITY = 2.0
+_SEAT = 4.0  # two standard errors, squared
+UNDECIDED_MARGIN = 3.0  # in prices of a voter: three voters placed otherwise would change the reading
 
 
 class Reading(NamedTuple):
@@ -71,7 +73,8 @@ class Structure:
     penalty : float
         What each voter of a pair costs in the objective, the residual plus the prices of all groups.
     readings : tuple of Reading
-        Structures met, best first; the first is the one chosen.
+        Structures met: first the one chosen, then the others, best first. Another root can have a slightly better
+        objective than the one chosen.
     """
 
     groups: NDArray[np.int64]
@@ -128,7 +131,11 @@ def search_structure(
     model without groups, from the voters that this model takes for the best, and from every re-rooting of what it
     finds: second moments determine a tree without a root, so "the group hangs on alpha and the rest on Y" and its
     reverse must both be tried. Up to nine voters all partitions are compared. With three voters there is nothing to
-    find, and with four or five much stays open: see :func:`indistinguishable`.
+    find, and with four or five much stays open: see :func:`~goldless.maths.partitions.indistinguishable`.
+
+    With a single group the two roots are the same distribution. If they are nearly as good (three voters placed
+    otherwise would reverse them), the one is taken that leaves fewer voters in the group when each is seated where
+    it fits best by two standard errors, and not by the price.
     """
     problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0, partitions=among)
     log_n = float(np.log(max(n_items, 2)))
@@ -143,6 +150,7 @@ def search_structure(
     price = overdispersion * group_prices(problem.m, log_n, multiplicity)
     with part("searching for groups", 0.6, 1.0):
         readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
+        readings = problem.rooted(readings, price, overdispersion)
     return problem.structure(readings, overdispersion, price)
 
 
@@ -170,79 +178,20 @@ def group_prices(n_voters: int, per_voter: float, multiplicity: float = 0.0) -> 
     return price
 
 
+def _seat_prices(price: NDArray[np.float64], overdispersion: float) -> NDArray[np.float64]:
+    """Return prices by which a group costs what a pair does, and every further voter two standard errors."""
+    sizes = np.arange(len(price))
+    return np.where(sizes < 2, 0.0, price[2] + _SEAT * overdispersion * (sizes - 2))
+
+
 def covariance_misfit(estimate: CovarianceEstimate, groups: NDArray[np.int64] | None = None) -> float:
     """Return max(1, Q / dof) of given groups, by default of the model without groups."""
     problem = _Problem(estimate, lowest=0.0 if groups is None else -1.0)
     return problem.overdispersion(np.arange(problem.m) if groups is None else groups)
 
 
-def rerootings(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the groupings that say the same tree with another hidden node as Y.
-
-    For each group: its members become alone, and the voters that were alone become one group; the other groups
-    stay as they are, or join that group.
-    """
-    sizes = np.bincount(groups)
-    alone = sizes[groups] == 1
-    found = []
-    for group in np.flatnonzero(sizes > 1):
-        members = groups == group
-        others = ~members & ~alone
-        for joined in (False, True) if others.any() else (False,):
-            labels = np.where(alone | (others & joined), -1, groups)
-            labels[members] = len(groups) + np.flatnonzero(members)
-            found.append(relabel(labels))
-    return found
-
-
-def indistinguishable(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the groupings that no votes can tell from this one, this one first.
-
-    A grouping is a tree with Y in the middle; votes show the tree but not its middle, nor a node that joins only two
-    others. So, exactly:
-
-    - one group of all voters, one group of all but one, and no groups are the same model;
-    - one group G of 2 to m - 2 voters, the group of all others, and both as two groups are the same model;
-    - every other grouping (two groups or more and a third unit) is a model of its own.
-
-    With three voters the three covariances fit any three loadings: no grouping leaves a trace. With four voters two
-    equations can be tested, ``r_ac r_bd = r_ad r_bc = r_ab r_cd``: votes can show that voters come in two pairs, and
-    never which of the two pairs echoes. With five voters a pair is never told from the other three as a group; the
-    pair is taken, because it is the simpler explanation.
-    """
-    groups = relabel(groups)
-    n_voters, sizes = len(groups), np.bincount(groups)
-    voters, together = np.arange(n_voters), np.zeros(n_voters, dtype=np.int64)
-    if n_voters < 4:
-        found = [together, *set_partitions(n_voters)]
-    elif sizes.max() in (1, n_voters - 1, n_voters):
-        found = [voters, together, *(relabel(voters == voter) for voter in voters)]
-    elif (sizes > 1).sum() == 1 or len(sizes) == 2:
-        members = groups == np.argmax(sizes)
-        found = [relabel(np.where(side, -1, voters)) for side in (members, ~members)]
-        found.append(relabel(members))
-    else:
-        found = []
-    return [groups, *(other for other in found if not np.array_equal(other, groups))]
-
-
-def voters_in_groups(groups: NDArray[np.int64]) -> int:
-    """Return the number of voters that share a group with another."""
-    sizes = np.bincount(groups)
-    return int(sizes[sizes > 1].sum())
-
-
 def _price_of(groups: NDArray[np.int64], price: NDArray[np.float64]) -> float:
     return float(price[np.bincount(groups)].sum())
-
-
-@cache
-def set_partitions(n: int) -> NDArray[np.int64]:
-    """Return all partitions of n voters as rows of groups, except the one with a single group."""
-    rows = [[0]]
-    for _ in range(n - 1):
-        rows = [[*row, group] for row in rows for group in range(max(row) + 2)]
-    return np.array(rows[1:], dtype=np.int64)
 
 
 class _Problem:
@@ -273,6 +222,11 @@ class _Problem:
             loading[members] = self._leading(members)
         return Grouping(groups.astype(np.int64).copy(), size, loading, np.where(size > 1, 0.7, 1.0))
 
+    def _fitted_start(self, groups: NDArray[np.int64]) -> Grouping:
+        state = self._start(groups)
+        refit(self.covariance, self.weight, *state.arrays, self.lowest, 150, 1e-4)
+        return state
+
     def _leading(self, members: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the leading eigenvector of a block, scaled to it; re-rootings ask for the same blocks again."""
         key = members.tobytes()
@@ -290,9 +244,7 @@ class _Problem:
 
     def search(self, groups: NDArray[np.int64], descent: Descent) -> Reading:
         """Descend from a grouping to a local optimum."""
-        state = self._start(groups)
-        refit(self.covariance, self.weight, *state.arrays, self.lowest, 150, 1e-4)
-        found, value = descent.run(state)
+        found, value = descent.run(self._fitted_start(groups))
         return Reading(found, value, _price_of(found, descent.price))
 
     def degrees_of_freedom(self, groups: NDArray[np.int64]) -> int:
@@ -359,6 +311,31 @@ class _Problem:
             for root in roots[:_REROOTS_KEPT]:
                 keep(self._reading(root.groups, price))
         return sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
+
+    def rooted(self, readings: list[Reading], price: NDArray[np.float64], overdispersion: float) -> list[Reading]:
+        """Put the other root of a single group first if it leaves fewer voters in the group; return all readings.
+
+        With one group either hidden node can be Y without any change in the fit, and what decides is how many voters
+        hang on each. A weak voter can hang on the latent of the group for certain and still not be worth the price
+        of joining it; so for this question alone every voter is seated where it fits best by two standard errors.
+        """
+        best = readings[0]
+        if (np.bincount(best.groups) > 1).sum() != 1:
+            return readings
+        other = self._seated(rerootings(best.groups)[0], price)
+        if other.objective > best.objective + UNDECIDED_MARGIN * price[2] / 2:
+            return readings
+        seats = _seat_prices(price, overdispersion)
+        gain = self._seated(best.groups, seats).objective - self._seated(other.groups, seats).objective
+        if gain <= 1e-6:
+            return readings
+        return [other, *(reading for reading in readings if not np.array_equal(reading.groups, other.groups))]
+
+    def _seated(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
+        """Move single voters only, so that the root stays where it is."""
+        descent = Descent(self.covariance, self.weight, self.lowest, price)
+        found, value = descent.seat(self._fitted_start(groups))
+        return Reading(found, value, _price_of(found, price))
 
     def _reading(self, groups: NDArray[np.int64], price: NDArray[np.float64], sweeps: int = 150) -> Reading:
         """Fit a grouping as it is."""
