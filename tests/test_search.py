@@ -184,6 +184,22 @@ def test_independent_voters_are_not_called_ambiguous(n_voters):
     assert not model.ambiguous_
 
 
+def test_errors_that_no_grouping_explains_are_told(rng):
+    """Two sources of shared errors, with four voters that listen to both, are no tree."""
+    y = rng.choice([-1, 1], 20_000)
+    accuracy = np.full((20_000, 12), 0.85)
+    X = np.where(rng.random((20_000, 12)) < accuracy, y[:, None], -y[:, None])
+    assert "no reading explains" not in gl.LatentSML().fit(X).verdict_
+    for listeners in (np.arange(8), np.arange(4, 12)):
+        misled = (
+            (rng.random(20_000) < 0.3)[:, None]
+            & (np.isin(np.arange(12), listeners))
+            & (rng.random((20_000, 12)) < 0.7)
+        )
+        X = np.where(misled, -y[:, None], X)
+    assert "no reading explains all that the voters share (residual" in gl.LatentSML().fit(X).verdict_
+
+
 def test_readings_are_reported_with_margins_and_changes():
     X, _ = gl.simulate_votes(10_000, [5] + [1] * 15, random_state=0)
     model = gl.LatentSML().fit(X)

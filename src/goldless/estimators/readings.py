@@ -16,6 +16,7 @@ from goldless.progress import part
 from goldless.votes.patterns import PatternTable
 
 NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
+_CLEAR_MISFIT = 3.0  # standard deviations of the residual
 _READINGS_FITTED = 6
 _ITERATIONS = 60
 _TOL = 1e-5
@@ -58,7 +59,7 @@ def describe_reading(
     ambiguous: bool,
     structure: Structure | None,
 ) -> str:
-    """Return one sentence on the reading that was used and the nearest other one."""
+    """Return one sentence on the reading that was used, the nearest other one, and what neither explains."""
     m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups)
     if structure is None:
         few = votes.n_items < 2 * m
@@ -66,21 +67,38 @@ def describe_reading(
         if m == 3:
             reason = "between three voters no number of items can show it"
         return f"{used} ({reason}); dependence is not ruled out." if not grouped else f"{used}, as given."
+    return f"{used}{_beside_others(structure, groups, nearest, ambiguous)}{_left_over(structure)}."
+
+
+def _beside_others(structure: Structure, groups: NDArray[np.int64], nearest: Rooting | None, ambiguous: bool) -> str:
+    """Return how the reading that was used compares with the nearest other one."""
     if nearest is None:
-        return f"{used}; every other reading of the votes fits clearly worse."
+        return "; every other reading of the votes fits clearly worse"
     change = f"{100 * nearest.labels_changed:.0f} % of the labels"
     other = f"a reading with {voters_in_groups(nearest.groups)} voters in groups"
     if ambiguous:
         return (
-            f"{used}, but {other} explains the votes almost as well and would change {change}: the votes cannot tell "
-            "which hidden source is the truth; a few labelled items, a known class balance or one trusted voter can."
+            f", but {other} explains the votes almost as well and would change {change}: the votes cannot tell which "
+            "hidden source is the truth; a few labelled items, a known class balance or one trusted voter can"
         )
     if _fit_gap(structure, groups, nearest.groups) < structure.penalty:
         return (
-            f"{used}; {other} explains the votes as well and would change {change}: the one with fewer was taken "
-            "because it is simpler, which only labels can confirm."
+            f"; {other} explains the votes as well and would change {change}: the one with fewer was taken because "
+            "it is simpler, which only labels can confirm"
         )
-    return f"{used}; {other} is the nearest that would change much ({change}), and fits clearly worse."
+    return f"; {other} is the nearest that would change much ({change}), and fits clearly worse"
+
+
+def _left_over(structure: Structure) -> str:
+    """Return that the voters share more than the groups explain, if the residual is clearly above its expectation."""
+    excess = structure.residual - structure.dof
+    if excess < _CLEAR_MISFIT * np.sqrt(2 * structure.dof):
+        return ""
+    times = structure.residual / structure.dof
+    return (
+        f"; no reading explains all that the voters share (residual {times:.1f} times what chance leaves), so their "
+        "accuracies come out too high"
+    )
 
 
 def _fit_gap(structure: Structure, groups: NDArray[np.int64], other: NDArray[np.int64]) -> float:
