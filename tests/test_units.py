@@ -144,13 +144,21 @@ def test_packing_keeps_every_vote_and_leaves_out_who_is_left_out(sizes, missing,
     assert not packed[:, plan.n_bytes :].any()
 
 
-def test_many_voters_are_packed_as_few_are(rng, monkeypatch):
-    groups = draw_groups([7, 11, 2, 1, 1], rng)
-    codes = draw_codes(groups, 0.3, rng)
-    plan = PackingPlan.for_groups(groups, 3)
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_many_voters_of_mixed_groups_are_packed_digit_by_digit(missing, rng):
+    groups = rng.permutation(np.repeat(np.arange(120), 3))
+    codes = rng.integers(0, 2, (50, 360)).astype(np.int8)
+    codes[rng.random(codes.shape) < missing] = -1
+    plan = PackingPlan.for_groups(groups, 3 if missing else 2)
     packed = plan.pack(codes)
-    monkeypatch.setattr("goldless.kernels.packing._LARGEST_TABLE", 0)
-    np.testing.assert_array_equal(plan.pack(codes), packed)
+    for voter, byte, weight in zip(
+        plan.voters,
+        np.repeat(np.arange(plan.n_bytes), np.diff(plan.byte_start)),
+        plan.n_states ** (np.arange(360) - np.repeat(plan.byte_start[:-1], np.diff(plan.byte_start))),
+        strict=True,
+    ):
+        digit = packed[:, byte].astype(int) // weight % plan.n_states
+        np.testing.assert_array_equal(digit - (plan.n_states - 2), codes[:, voter])
 
 
 def test_groups_share_bytes_but_never_cross_them(rng):

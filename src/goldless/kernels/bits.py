@@ -124,29 +124,15 @@ def row_hashes(bits):
 
 
 @compiled
-def repack(bits, table, base, words):
-    """Fill ``words[row]`` with ``base`` plus what every byte of the row adds to it, ``table[byte, value]``."""
+def repack(bits, source, word_start, table, base, words):
+    """Fill ``words[row]`` with ``base`` plus what the bytes that matter to a word add to it.
+
+    Entries ``word_start[w]`` to before ``word_start[w + 1]`` of ``source`` are the bytes that word w reads; the same
+    rows of ``table`` say what each of their 256 values adds.
+    """
     for row in range(bits.shape[0]):
         for word in range(words.shape[1]):
             total = base[word]
-            for byte in range(bits.shape[1]):
-                total += table[byte, bits[row, byte], word]
+            for entry in range(word_start[word], word_start[word + 1]):
+                total += table[entry, bits[row, source[entry]]]
             words[row, word] = total
-
-
-@compiled
-def repack_slowly(bits, width, voters, byte_start, n_states, packed):
-    """Fill every byte with the digits of its voters, one by one."""
-    for row in range(bits.shape[0]):
-        for byte in range(byte_start.size - 1):
-            value, weight = 0, 1
-            for i in range(byte_start[byte], byte_start[byte + 1]):
-                place, bit = voters[i] >> 3, voters[i] & 7
-                digit = (bits[row, place] >> bit) & 1
-                if n_states == 3:
-                    digit += 1
-                    if bits.shape[1] > width:
-                        digit -= (bits[row, width + place] >> bit) & 1
-                value += weight * digit
-                weight *= n_states
-            packed[row, byte] = value

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from goldless.kernels.compiled import compiled
-from goldless.kernels.group_fit import TINY, sweep_loadings
+from goldless.kernels.group_fit import TINY, outside_loadings, partners_of, sweep_loadings
+
+_VOTERS_PER_MOVE = 16
 
 
 @compiled
@@ -66,87 +68,106 @@ def best_moves(covariance, weight, label, size, loading, coupling, price):
     S_g + t_g^2 (sum_l t_l^2 S_l - t_g^2 S_g): O(m) for all groups together.
     """
     m = len(loading)
-    outside = np.empty(m)  # v_off = t u
+    outside = outside_loadings(label, loading, coupling)  # v_off = t u
+    partner = np.empty(m)
+    power = np.empty(m)
+    current = np.empty(m)
+    all_num = np.empty(m)
+    all_den = np.empty(m)
+    alone = np.empty(m, dtype=np.bool_)
+    grouped = np.empty(m, dtype=np.int64)
+    n_grouped = 0
     for i in range(m):
-        outside[i] = coupling[label[i]] * loading[i]
-    total_num = np.zeros(m)
-    total_den = np.zeros(m)
-    for i in range(m):
-        for j in range(m):
-            if j != i and label[j] != label[i]:
-                total_num[i] += weight[i, j] * covariance[i, j] * outside[j]
-                total_den[i] += weight[i, j] * outside[j] * outside[j]
+        partners_of(label[i], label, loading, coupling, outside, partner)
+        all_num[i], all_den[i], power[i], current[i] = _row_sums(
+            covariance[i], weight[i], outside, partner, loading[i]
+        )
+        alone[i] = size[label[i]] == 1
+        if not alone[i]:
+            grouped[n_grouped] = i
+            n_grouped += 1
+    groups = np.flatnonzero(size > 1)
     best = np.full(m, np.inf)
     kind = np.zeros(m, dtype=np.int64)
     target = np.zeros(m, dtype=np.int64)
     group_num = np.zeros(m)
     group_den = np.zeros(m)
+    change = np.empty(m)
     for i in range(m):
         own = label[i]
-        group_num[:] = 0.0
-        group_den[:] = 0.0
-        all_num = 0.0
-        all_den = 0.0
-        current = 0.0
-        power = 0.0
-        for j in range(m):
-            if j == i:
-                continue
-            w = weight[i, j]
-            r = covariance[i, j]
-            k = label[j]
-            group_num[k] += w * r * loading[j]
-            group_den[k] += w * loading[j] * loading[j]
-            all_num += w * r * outside[j]
-            all_den += w * outside[j] * outside[j]
-            model = loading[i] * loading[j] if k == own else outside[i] * outside[j]
-            current += w * (r - model) * (r - model)
-            power += w * r * r
         leave_price = price[size[own] - 1] - price[size[own]]
-        alone = power - (all_num * all_num / all_den if all_den > TINY else 0.0)
-        if size[own] > 1:
-            change = alone - current + leave_price
-            if change < best[i]:
-                best[i] = change
-                kind[i] = 0
-        for g in range(m):
-            if g == own or size[g] < 2:
-                continue
-            t = coupling[g]
-            num = group_num[g] + t * (all_num - t * group_num[g])
-            den = group_den[g] + t * t * (all_den - t * t * group_den[g])
-            change = power - (num * num / den if den > TINY else 0.0) - current
-            change += leave_price + price[size[g] + 1] - price[size[g]]
-            if change < best[i]:
-                best[i] = change
-                kind[i] = 1
-                target[i] = g
-        loading_alone = all_num / all_den if all_den > TINY else 0.0
+        if not alone[i]:
+            explained = all_num[i] * all_num[i] / all_den[i] if all_den[i] > TINY else 0.0
+            best[i] = power[i] - explained - current[i] + leave_price
+        for a in range(n_grouped):
+            j = grouped[a]
+            if j != i:
+                scaled = weight[i, j] * loading[j]
+                group_num[label[j]] += scaled * covariance[i, j]
+                group_den[label[j]] += scaled * loading[j]
+        for g in groups:
+            if g != own:
+                t = coupling[g]
+                num = group_num[g] + t * (all_num[i] - t * group_num[g])
+                den = group_den[g] + t * t * (all_den[i] - t * t * group_den[g])
+                joined = power[i] - (num * num / den if den > TINY else 0.0) - current[i]
+                joined += leave_price + price[size[g] + 1] - price[size[g]]
+                if joined < best[i]:
+                    best[i] = joined
+                    kind[i] = 1
+                    target[i] = g
+            group_num[g] = 0.0
+            group_den[g] = 0.0
+        _pairings(covariance[i], weight[i], loading, all_num, all_den, alone, i, change)
+        fixed = power[i] - current[i] + leave_price + price[2]
         for j in range(m):
-            if j == i or size[label[j]] != 1:
-                continue
-            w = weight[i, j]
-            r = covariance[i, j]
-            if w <= 0.0 or r * loading_alone * loading[j] < 0.0:
-                continue
-            if abs(r) <= abs(loading_alone * loading[j]):
-                continue
-            # the pair (i, j) is freed: its own error vanishes, u_i and u_j refit without it
-            den_i = all_den - w * loading[j] * loading[j]
-            num_i = all_num - w * r * loading[j]
-            change = power - w * r * r - (num_i * num_i / den_i if den_i > TINY else 0.0) - current
-            if size[own] == 1:
-                den_j = total_den[j] - w * loading[i] * loading[i]
-                if den_j > TINY:
-                    num_j = total_num[j] - w * r * loading[i]
-                    slope = num_j - loading[j] * den_j
-                    change -= slope * slope / den_j
-            change += leave_price + price[2]
-            if change < best[i]:
-                best[i] = change
+            if fixed + change[j] < best[i] and j != i:
+                best[i] = fixed + change[j]
                 kind[i] = 2
                 target[i] = j
     return best, kind, target
+
+
+@compiled(fastmath={"reassoc", "nsz"})  # sums in any order, so that they run on whole vectors
+def _row_sums(covariance, weight, outside, partner, scale):
+    """Return sum w r v, sum w v^2, sum w r^2 and sum w (r - scale p)^2 over a row."""
+    num, den, power, current = 0.0, 0.0, 0.0, 0.0
+    for j in range(outside.size):
+        w = weight[j]
+        r = covariance[j]
+        scaled = w * outside[j]
+        error = r - scale * partner[j]
+        num += scaled * r
+        den += scaled * outside[j]
+        power += w * r * r
+        current += w * error * error
+    return num, den, power, current
+
+
+@compiled
+def _pairings(covariance, weight, loading, all_num, all_den, alone, i, change):
+    """Fill what pairing voter i with every voter alone changes in the residual; infinity where it cannot help.
+
+    The pair (i, j) is freed: its own error vanishes, and u_i and u_j refit without it. The change is that beside what
+    leaving its group does to voter i.
+    """
+    own_num, own_den, own_loading = all_num[i], all_den[i], loading[i]
+    loading_alone = own_num / own_den if own_den > TINY else 0.0
+    counted = 1.0 if alone[i] else 0.0
+    for j in range(len(loading)):
+        w = weight[j]
+        r = covariance[j]
+        u = loading[j]
+        num_i = own_num - w * r * u
+        den_i = own_den - w * u * u
+        den_j = all_den[j] - w * own_loading * own_loading
+        slope = all_num[j] - w * r * own_loading - u * den_j
+        own_gain = num_i * num_i / den_i
+        other_gain = counted * slope * slope / den_j
+        freed = (own_gain if den_i > TINY else 0.0) + (other_gain if den_j > TINY else 0.0)
+        product = loading_alone * u
+        possible = alone[j] & (w > 0.0) & (r * product >= 0.0) & (abs(r) > abs(product))
+        change[j] = -w * r * r - freed if possible else np.inf
 
 
 @compiled
@@ -172,14 +193,17 @@ def apply_move(covariance, weight, label, size, loading, coupling, lowest, i, ki
 
 @compiled
 def apply_moves(covariance, weight, label, size, loading, coupling, lowest, change, order, kind, target, at_once):
-    """Apply the best move and every other good one that touches none of the same groups.
+    """Apply the best move and every other good one that does not disturb those made.
 
-    ``order`` sorts the changes. Returns the number of moves made. Groups are compared by label before the first
-    move; a move counts as good when it promises at least half of the best change.
+    ``order`` sorts the changes. Returns the number of moves made. A move counts as good when it promises at least
+    half of the best change. One move may touch a group, or one for every 16 of its voters: so few hardly change what
+    the others are worth. Groups are compared by label before the first move.
     """
     m = len(label)
     before = label.copy()
-    touched = np.zeros(m, dtype=np.bool_)
+    room = np.empty(m, dtype=np.int64)
+    for group in range(m):
+        room[group] = max(size[group] // _VOTERS_PER_MOVE, 1)
     limit = 0.5 * change[order[0]]
     made = 0
     for a in range(m):
@@ -192,10 +216,11 @@ def apply_moves(covariance, weight, label, size, loading, coupling, lowest, chan
             goal = target[i]
         elif kind[i] == 2:
             goal = before[target[i]]
-        if touched[source] or touched[goal]:
+        if room[source] == 0 or room[goal] == 0:
             continue
-        touched[source] = True
-        touched[goal] = True
+        room[source] -= 1
+        if goal != source:
+            room[goal] -= 1
         apply_move(covariance, weight, label, size, loading, coupling, lowest, i, kind[i], target[i])
         made += 1
     return made

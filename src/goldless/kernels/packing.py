@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.bits import pack_bits, plane_bytes, repack, repack_slowly
+from goldless.kernels.bits import pack_bits, plane_bytes, repack
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15
-_LARGEST_TABLE = 1 << 14  # bytes of bits times bytes of a packed row: a table of 4 MB
 _BIT_IS_SET = (np.arange(256)[None, :] >> np.arange(8)[:, None] & 1).astype(bool)
 
 
@@ -127,33 +126,32 @@ class PackingPlan:
         width = plane_bytes(self.n_voters)
         if self.n_states == 2 and bits.shape[1] > width:
             raise ValueError("a plan for complete votes cannot pack missing ones")
-        packed = np.zeros((len(bits), self.row_bytes), dtype=np.uint8)
-        chunks = row_chunks(len(bits), _CHUNK_ROWS)
-        if bits.shape[1] * self.row_bytes <= _LARGEST_TABLE:
-            table, base = self._bit_table(bits.shape[1])
-            words = packed.view(np.uint64)
-            ordered_map(lambda rows: repack(bits[rows], table, base, words[rows]), chunks)
-        else:
-            slowly = (width, self.voters, self.byte_start, self.n_states)
-            ordered_map(lambda rows: repack_slowly(bits[rows], *slowly, packed[rows]), chunks)
+        packed = np.empty((len(bits), self.row_bytes), dtype=np.uint8)
+        tables, words = self._bit_tables(bits.shape[1]), packed.view(np.uint64)
+        ordered_map(lambda rows: repack(bits[rows], *tables, words[rows]), row_chunks(len(bits), _CHUNK_ROWS))
         return packed
 
-    def _bit_table(self, n_bytes: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return what every value of every byte of bits adds to the words of a packed row, and what they start from.
+    def _bit_tables(
+        self, n_bytes: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return which bytes of bits every word of a packed row reads, what they add, and what the word starts from.
 
         A digit is 0 or 1, or with missing votes 1 + positive - missing: whole numbers that add in any order.
         """
         width, n_words = plane_bytes(self.n_voters), self.row_bytes // 8
-        table = np.zeros((n_bytes, 256, n_words), dtype=np.uint64)
-        base = np.zeros(n_words, dtype=np.uint64)
         byte_of = np.repeat(np.arange(self.n_bytes), np.diff(self.byte_start))
         digit_of = np.arange(len(self.voters)) - self.byte_start[byte_of]
-        for voter, byte, digit in zip(self.voters, byte_of, digit_of, strict=True):
-            unit = np.uint64(self.n_states ** int(digit) << 8 * (int(byte) & 7))
-            has_bit = _BIT_IS_SET[voter & 7]
-            table[voter >> 3, has_bit, byte >> 3] += unit
-            if self.n_states == 3:
-                base[byte >> 3] += unit
-                if n_bytes > width:
-                    table[width + (voter >> 3), has_bit, byte >> 3] -= unit
-        return table, base
+        unit = (self.n_states**digit_of).astype(np.uint64) << (8 * (byte_of & 7)).astype(np.uint64)
+        word_of, place, bit = byte_of >> 3, self.voters >> 3, self.voters & 7
+        base = np.zeros(n_words, dtype=np.uint64)
+        if self.n_states == 3:
+            np.add.at(base, word_of, unit)
+        if self.n_states == 3 and n_bytes > width:
+            word_of, bit = np.tile(word_of, 2), np.tile(bit, 2)
+            place = np.concatenate([place, width + place])
+            unit = np.concatenate([unit, np.uint64(0) - unit])  # modulo 2**64
+        read, entry = np.unique(word_of * n_bytes + place, return_inverse=True)
+        table = np.zeros((len(read), 256), dtype=np.uint64)
+        for number, one_bit, adds in zip(entry, bit, unit, strict=True):
+            table[number, _BIT_IS_SET[one_bit]] += adds
+        return read % n_bytes, np.searchsorted(read // n_bytes, np.arange(n_words + 1)), table, base

@@ -335,7 +335,11 @@ def _pack_here(pack: Callable[[Any], Block], part: Any) -> Block:
 
 
 def _pack_piece(files: FileVotes, piece: Piece) -> Block:
-    return joined([make() for make in files.makers([piece])], len(files.voters))
+    import pyarrow as pa
+
+    block = joined([make() for make in files.makers([piece])], len(files.voters))
+    pa.default_memory_pool().release_unused()  # the worker may have little memory, and the next piece may be far off
+    return block
 
 
 # -- answers in the input's order ---------------------------------------------------------------------------

@@ -36,6 +36,8 @@ from goldless.votes.files import ReadOptions, check_names, long_roles, read_wide
 _SUFFIXES = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _HEAD_ROWS = 1 << 16
 _CSV_BLOCK = 1 << 23
+_BATCH_BYTES = 1 << 23  # a batch of Parquet is about as large as a block of CSV
+_FEWEST_ROWS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,9 @@ class TableReader:
         ]
         with parquet.ParquetFile(piece.path, read_dictionary=texts, pre_buffer=False) as file:
             groups = None if piece.row_groups is None else list(piece.row_groups)
-            yield from file.iter_batches(batch_size=self.batch_rows, row_groups=groups, columns=names)
+            width = sum(_width(schema.field(name).type) for name in names)
+            rows = min(self.batch_rows, max(_BATCH_BYTES // width, _FEWEST_ROWS))
+            yield from file.iter_batches(batch_size=rows, row_groups=groups, columns=names)
 
     def _feather(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
         import pyarrow as pa
@@ -153,6 +157,14 @@ class TableReader:
         if self._has_header(path):
             return delimiter, [text.strip() for text in rows[0]]
         return delimiter, [f"voter {column + 1}" for column in range(len(rows[0]))]
+
+
+def _width(kind: Any) -> int:
+    """Return how many bytes a value takes in a batch, about."""
+    try:
+        return max(kind.bit_width // 8, 1)
+    except ValueError:  # texts are read as numbers of a dictionary
+        return 4
 
 
 def _check_columns(path: str, wanted: list[str], present: list[str]) -> None:
