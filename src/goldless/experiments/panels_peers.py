@@ -34,16 +34,13 @@ def peers_table(board: Board) -> Table:
             ]
         )
     rows.sort(key=lambda row: np.inf if row[2] is None else row[2])
-    header = ["", "panels both finished", "LatentSML() ahead by", f"LatentSML() better > {_MATTERS}"]
-    header += [
-        f"peer better > {_MATTERS}",
-        "the peer's largest lead",
-        "points",
-        "peer's CPU s",
-        "LatentSML()'s CPU s",
-    ]
+    header = ["", "panels", "we lead by", "we win", "it wins", "its largest lead", "points", "its CPU s", "our CPU s"]
     formats = ["", "d", "+.2f", "d", "d", "", "+.1f", ".1f", ".1f"]
-    note = " ".join([_on_average(board), _by_family(board), _by_panel(board)])
+    note = (
+        "We are `LatentSML()`; panels are those that both finished; points of balanced accuracy, a win is more than "
+        f"{_MATTERS}."
+    )
+    note = " ".join([note, _on_average(board), _by_family(board), _by_panel(board)])
     return Table("peers", "LatentSML() beside the peers", header, rounded(rows), formats, note, shared=True)
 
 
@@ -65,8 +62,8 @@ def _on_average(board: Board) -> str:
     means = {peer: float(np.mean(list(_lead(board, peer, board.panels).values()))) for peer in _peers(board)}
     ahead = [f"{LABELS[peer]} is, by {mean:.2f} points" for peer, mean in means.items() if mean > 0]
     if ahead:
-        return f"On average over the panels both finished a peer is ahead of `LatentSML()`: {'; '.join(ahead)}."
-    return "On average over the panels both finished no peer is ahead of `LatentSML()`."
+        return f"On average a peer is ahead of `LatentSML()`: {'; '.join(ahead)}."
+    return "On average no peer is ahead of `LatentSML()`."
 
 
 def _by_family(board: Board) -> str:
@@ -81,7 +78,7 @@ def _by_family(board: Board) -> str:
             found.append(f"{family} ({names})")
     if not found:
         return f"In no family is a peer ahead by more than {_MATTERS} points."
-    return f"Families where one is ahead by more than {_MATTERS} points, on the same panels: {'; '.join(found)}."
+    return f"Families where a peer is ahead by more than {_MATTERS} points: {'; '.join(found)}."
 
 
 def _by_panel(board: Board) -> str:

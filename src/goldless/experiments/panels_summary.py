@@ -91,8 +91,8 @@ def _leaderboard(board: Board) -> Table:
     rows.sort(key=lambda row: tuple(-np.inf if row[at] is None else row[at] for at in (1, 5)), reverse=True)
     header = [
         "",
-        f"mean % on the {len(board.common)} panels every method finished",
-        "panels finished",
+        f"mean % on {len(board.common)} common panels",
+        "panels",
         "mean %",
         "mean of families %",
         "over majority",
@@ -102,8 +102,9 @@ def _leaderboard(board: Board) -> Table:
     header += ["losses > 2", "worst", "median CPU s", "total CPU s", "most MB"]
     formats = ["", ".2f", "d", ".2f", ".2f", "+.2f", "d", "d", "d", "+.1f", ".3f", ".1f", ".0f"]
     note = (
-        "Methods that run out of time do so on large panels: compare them by the first column. All other columns are "
-        "on the panels that the method finished; over majority, wins and losses are in points."
+        "Common panels are those that every method finished. Methods that run out of time do so on large panels: "
+        "compare them by the first column. All other columns are on the panels that the method finished; over "
+        "majority, wins and losses are in points."
     )
     return Table("leaderboard", "Leaderboard", header, rounded(rows), formats, note)
 

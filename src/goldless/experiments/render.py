@@ -97,7 +97,8 @@ def page(record: dict[str, Any], summary: Summary | None = None, figures: str = 
     for paragraph in summary.paragraphs:
         lines += [paragraph, ""]
     for figure in summary.figures:
-        lines += [f"![{figure.title}]({figures}{figure.name}.svg)", "", f"*{figure.title}*", ""]
+        file = f"{figures}{figure.name}.svg"  # a link, since a telephone shows it small
+        lines += [f"[![{figure.title}]({file})]({file})", "", f"*{figure.title}*", ""]
     for table in summary.tables:
         shown = [table.markdown(), *([table.note, ""] if table.note else [])]
         if table.shared:

@@ -36,6 +36,7 @@ def draw_scatter(figure: Any, drawn: dict[str, list[dict[str, Any]]]) -> None:
         ax.scatter(errors["paper"], errors["sml_em"], color=COLOURS["orange"], label="L-SML, paper", **dots)
         ax.scatter(errors["search"], errors["sml_em"], color=COLOURS["violet"], label="L-SML, search", **dots)
         ax.set(xlim=ends, ylim=ends, aspect="equal", title=TABLE_NAMES[name])
+        ax.locator_params(nbins=5)  # the same ticks on both axes
         ax.set(xlabel="balanced error of L-SML %", ylabel="balanced error of SML+EM %")
     legend_below(figure, axes[0], 5)
 
