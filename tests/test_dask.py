@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import signal
 import warnings
 
@@ -129,3 +130,28 @@ def test_combine_on_a_cluster(client, cluster, frame, tmp_path, capsys):
         warnings.simplefilter("ignore", gl.VotesWarning)
         labels = gl.LatentSML().fit(few).predict(few)
     assert written.column("label").to_pylist() == labels.tolist()
+
+
+def test_a_folder_larger_than_a_workers_memory(tmp_path):
+    """No worker is killed for its memory or started anew, and the numbers are those of the stream."""
+    from distributed import Client, LocalCluster
+
+    n_files, limit = 5, 550 << 20
+    X, _ = gl.simulate_votes(140_000, [4] + [1] * 106, random_state=2)
+    columns = {f"voter {i}": (X[:, i] == 1).astype(np.float64) for i in range(X.shape[1])}
+    parquet.write_table(pa.table(columns), tmp_path / "0.parquet", row_group_size=70_000)
+    for number in range(1, n_files):
+        shutil.copy(tmp_path / "0.parquet", tmp_path / f"{number}.parquet")
+    assert n_files * 8 * X.size > limit  # what a worker would need to hold the votes as they are read
+    expected = gl.DawidSkene().fit(tmp_path)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=limit) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(2, timeout=120)
+        before = client.run(os.getpid)
+        model = gl.DawidSkene().fit(gl.VoteStream(tmp_path, client=client))
+        assert client.run(os.getpid) == before
+    assert "sample" in model.how_counted_
+    for name in ("sensitivity_", "specificity_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(expected, name), rtol=0, atol=1e-9)

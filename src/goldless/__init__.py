@@ -9,29 +9,31 @@
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
-from goldless.datasets import random_model, simulate_votes
-from goldless.diagnosis import Comparison, Diagnosis, compare, diagnose
-from goldless.estimators.dawid_skene import DawidSkene
-from goldless.estimators.latent import LatentSML
-from goldless.estimators.majority import MajorityVote
-from goldless.estimators.oracles import OracleCI, OracleLatent
-from goldless.estimators.persistence import load_estimator as _load_estimator
-from goldless.estimators.spectral import SpectralMetaLearner
-from goldless.maths.groups import GroupAssignment, assign_groups
-from goldless.maths.ideal import ideal_groups
-from goldless.maths.latent_model import LatentModel
-from goldless.maths.panels import Panel
-from goldless.maths.rank_one import complete_rank_one, residual
-from goldless.maths.score import score_matrix
-from goldless.maths.selection import select_voters
-from goldless.metrics import balanced_accuracy, balanced_error
-from goldless.votes.conditional import conditional_covariance
-from goldless.votes.encoding import Votes, encode_votes
-from goldless.votes.sources import VoteStream
-from goldless.votes.warnings import AmbiguousReadingWarning, VotesWarning
+if _TYPE_CHECKING:
+    from goldless.datasets import random_model, simulate_votes
+    from goldless.diagnosis import Comparison, Diagnosis, compare, diagnose
+    from goldless.estimators.dawid_skene import DawidSkene
+    from goldless.estimators.latent import LatentSML
+    from goldless.estimators.majority import MajorityVote
+    from goldless.estimators.oracles import OracleCI, OracleLatent
+    from goldless.estimators.spectral import SpectralMetaLearner
+    from goldless.maths.groups import GroupAssignment, assign_groups
+    from goldless.maths.ideal import ideal_groups
+    from goldless.maths.latent_model import LatentModel
+    from goldless.maths.panels import Panel
+    from goldless.maths.rank_one import complete_rank_one, residual
+    from goldless.maths.score import score_matrix
+    from goldless.maths.selection import select_voters
+    from goldless.metrics import balanced_accuracy, balanced_error
+    from goldless.votes.conditional import conditional_covariance
+    from goldless.votes.encoding import Votes, encode_votes
+    from goldless.votes.sources import VoteStream
+    from goldless.votes.warnings import AmbiguousReadingWarning, VotesWarning
 
 __version__ = _version("goldless")
 
@@ -69,6 +71,46 @@ __all__ = [
 ]
 
 
+_HOME = {
+    name: module
+    for module, names in {
+        "goldless.datasets": ("random_model", "simulate_votes"),
+        "goldless.diagnosis": ("Comparison", "Diagnosis", "compare", "diagnose"),
+        "goldless.estimators.dawid_skene": ("DawidSkene",),
+        "goldless.estimators.latent": ("LatentSML",),
+        "goldless.estimators.majority": ("MajorityVote",),
+        "goldless.estimators.oracles": ("OracleCI", "OracleLatent"),
+        "goldless.estimators.spectral": ("SpectralMetaLearner",),
+        "goldless.maths.groups": ("GroupAssignment", "assign_groups"),
+        "goldless.maths.ideal": ("ideal_groups",),
+        "goldless.maths.latent_model": ("LatentModel",),
+        "goldless.maths.panels": ("Panel",),
+        "goldless.maths.rank_one": ("complete_rank_one", "residual"),
+        "goldless.maths.score": ("score_matrix",),
+        "goldless.maths.selection": ("select_voters",),
+        "goldless.metrics": ("balanced_accuracy", "balanced_error"),
+        "goldless.votes.conditional": ("conditional_covariance",),
+        "goldless.votes.encoding": ("Votes", "encode_votes"),
+        "goldless.votes.sources": ("VoteStream",),
+        "goldless.votes.warnings": ("AmbiguousReadingWarning", "VotesWarning"),
+    }.items()
+    for name in names
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: a worker of a cluster that counts votes needs few of them."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def load(path: Any) -> Any:
     """Return a fitted estimator from a file written by its ``save`` method.
 
@@ -77,5 +119,7 @@ def load(path: Any) -> Any:
     ValueError
         If the file is not a goldless model, is damaged, or has a version this release does not read.
     """
-    known = [DawidSkene, LatentSML, MajorityVote, OracleCI, OracleLatent, SpectralMetaLearner]
-    return _load_estimator(path, {estimator.__name__: estimator for estimator in known})
+    from goldless.estimators.persistence import load_estimator
+
+    known = ("DawidSkene", "LatentSML", "MajorityVote", "OracleCI", "OracleLatent", "SpectralMetaLearner")
+    return load_estimator(path, {name: __getattr__(name) for name in known})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,11 +128,19 @@ class PackingPlan:
         if self.n_states == 2 and bits.shape[1] > width:
             raise ValueError("a plan for complete votes cannot pack missing ones")
         packed = np.empty((len(bits), self.row_bytes), dtype=np.uint8)
-        tables, words = self._bit_tables(bits.shape[1]), packed.view(np.uint64)
+        known, n_bytes = self._bit_tables, bits.shape[1]
+        if n_bytes not in known:
+            known[n_bytes] = self._make_bit_tables(n_bytes)
+        tables, words = known[n_bytes], packed.view(np.uint64)
         ordered_map(lambda rows: repack(bits[rows], *tables, words[rows]), row_chunks(len(bits), _CHUNK_ROWS))
         return packed
 
-    def _bit_tables(
+    @cached_property
+    def _bit_tables(self) -> dict[int, tuple[NDArray, ...]]:
+        """Tables to pack rows of so many bytes by, once they were made: blocks are packed one by one."""
+        return {}
+
+    def _make_bit_tables(
         self, n_bytes: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]:
         """Return which bytes of bits every word of a packed row reads, what they add, and what the word starts from.
