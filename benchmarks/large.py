@@ -1,17 +1,20 @@
-"""Large panels: each row of the table in docs/cost.md, as ratios within one run.
+"""Large panels: every figure of docs/cost.md, as ratios within one run. Each is kept in docs/cost.json.
 
     python benchmarks/large.py memory [ROWS]     fit + predict in memory against X.sum(axis=1) + float32 X.T @ X
     python benchmarks/large.py parquet [ROWS]    fit from Parquet against reading it with pyarrow, and peak memory
     python benchmarks/large.py estep             one E-step against numpy's F @ W + logaddexp
     python benchmarks/large.py dask [ROWS]       two Dask workers against the stream in memory
-    python benchmarks/large.py items             time and memory as the number of items grows, patterns fixed
-    python benchmarks/large.py voters            time as the number of voters grows
+    python benchmarks/large.py folder [ROWS]     a folder on two workers with less memory than its votes take
+    python benchmarks/large.py items [N ...]     time and memory as the number of items grows, patterns fixed
+    python benchmarks/large.py voters [M ...]    time and memory as the number of voters grows, 100,000 items
+    python benchmarks/cost_page.py               write tables and pictures of docs/cost.md from docs/cost.json
 
-Seconds are of wall clock and, in brackets, of CPU, which a busy machine changes less; ratios are given for both.
+Seconds are of the wall clock and of CPU, which a busy machine changes less.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import resource
@@ -20,31 +23,38 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timing import print_table
 
 import goldless as gl
+from goldless.experiments.measure import measured as with_memory
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 
 GROUPS = [6, 5, 4, 3]
+RECORD = Path(__file__).parent.parent / "docs" / "cost.json"
 
 
-def measured(function: Callable[[], Any], repeats: int = 1) -> tuple[float, float, Any]:
+def keep(work: str, size: int, **figures: Any) -> None:
+    """Print what was measured, and put it into the record in place of an earlier measurement of the same."""
+    print(work, f"{size:,}", json.dumps(figures), flush=True)
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    entries = {**record.get(work, {}), str(size): {**figures, "measured": date.today().isoformat()}}
+    record[work] = {key: entries[key] for key in sorted(entries, key=int)}
+    RECORD.write_text(json.dumps({name: record[name] for name in sorted(record)}, indent=1) + "\n")
+
+
+def measured(function: Callable[[], Any], repeats: int = 1) -> tuple[dict[str, float], Any]:
     """Return the least seconds by the wall clock and of CPU, and the last result."""
     wall, cpu, result = np.inf, np.inf, None
     for _ in range(repeats):
         at, used = time.perf_counter(), time.process_time()
         result = function()
         wall, cpu = min(wall, time.perf_counter() - at), min(cpu, time.process_time() - used)
-    return wall, cpu, result
-
-
-def shown(wall: float, cpu: float) -> str:
-    return f"{wall:.2f} ({cpu:.2f})"
+    return {"wall": round(wall, 4), "cpu": round(cpu, 4)}, result
 
 
 def draw(n_items: int, n_voters: int, seed: int = 0) -> np.ndarray:
@@ -60,22 +70,16 @@ def draw(n_items: int, n_voters: int, seed: int = 0) -> np.ndarray:
 def memory(n_items: int = 10_000_000) -> None:
     X = draw(n_items, 100)
     gl.LatentSML().fit(X[:5000]).predict(X[:5000])  # compile
-    fit = measured(lambda: gl.LatentSML().fit(X))
-    predict = measured(lambda: fit[2].predict(X))
 
     def product() -> np.ndarray:
         """float32 X.T @ X in pieces: the whole of X as float32 would take four times its memory."""
         pieces = (X[start : start + (1 << 18)].astype(np.float32) for start in range(0, len(X), 1 << 18))
         return sum(piece.T @ piece for piece in pieces)
 
-    total, gemm = measured(lambda: X.sum(axis=1)), measured(product)
-    ratios = [(fit[i] + predict[i]) / (total[i] + gemm[i]) for i in (0, 1)]
-    print_table(
-        f"In memory, {n_items:,} x 100, no repeats (target: at most 3)",
-        ("fit s", "predict s", "X.sum s", "X.T @ X s", "ratio (of CPU)", "passes over all rows"),
-        [(*(shown(*part[:2]) for part in (fit, predict, total, gemm)), shown(*ratios), fit[2].n_iter_)],
-    )
-    print(fit[2].how_counted_)
+    total, gemm = measured(lambda: X.sum(axis=1))[0], measured(product)[0]
+    fit, model = measured(lambda: gl.LatentSML().fit(X))
+    predict, _ = measured(lambda: model.predict(X))
+    keep("memory", n_items, fit=fit, predict=predict, total=total, product=gemm, passes=model.n_iter_)
 
 
 def _in_fresh_process(function: Callable[[], Any]) -> tuple[Any, float]:
@@ -84,7 +88,7 @@ def _in_fresh_process(function: Callable[[], Any]) -> tuple[Any, float]:
 
     def run() -> None:
         result = function()
-        there.send((result, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+        there.send((result, round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)))
 
     process = multiprocessing.get_context("fork").Process(target=run)
     process.start()
@@ -119,31 +123,22 @@ def parquet(n_items: int = 10_000_000) -> None:
         path = Path(folder) / "votes.parquet"
         write_parquet(path, n_items, 100)
 
-        def read() -> tuple[float, float]:
+        def read() -> dict[str, float]:
             def once() -> None:
                 for _ in pq.ParquetFile(path).iter_batches(batch_size=1 << 16):
                     pass
 
-            return measured(once)[:2]
+            return measured(once)[0]
 
-        def fit(limit: int) -> tuple[float, float, int, str]:
+        def fit(limit: int) -> tuple[dict[str, float], int]:
             gl.LatentSML().fit(draw(5000, 100))  # compile
-            wall, cpu, model = measured(lambda: gl.LatentSML().fit(gl.VoteStream(path, memory_limit=limit)))
-            return wall, cpu, model.n_iter_, model.how_counted_
+            seconds, model = measured(lambda: gl.LatentSML().fit(gl.VoteStream(path, memory_limit=limit)))
+            return seconds, model.n_iter_
 
         reading, _ = _in_fresh_process(read)
-        rows = []
-        for title, limit in (("rows kept in memory, packed", 1 << 28), ("rows read again at every pass", 0)):
-            (wall, cpu, n_passes, how), peak = _in_fresh_process(lambda limit=limit: fit(limit))
-            readings = n_passes + 2 if limit == 0 else 2  # the first rows, the counting pass, and the passes of EM
-            per_pass = shown(wall / (n_passes + 1) / reading[0], cpu / (n_passes + 1) / reading[1])
-            rows.append((title, shown(wall, cpu), f"{peak:.0f}", n_passes + 1, readings, per_pass))
-            print(how)
-        print_table(
-            f"Parquet, {n_items:,} x 100; reading it once with pyarrow takes {shown(*reading)} s",
-            ("", "fit s", "peak MiB (target 1024)", "passes", "readings", "time of a pass / of reading (target 3)"),
-            rows,
-        )
+        for work, limit in (("parquet kept", 1 << 28), ("parquet read again", 0)):
+            (seconds, n_passes), peak = _in_fresh_process(lambda limit=limit: fit(limit))
+            keep(work, n_items, fit=seconds, read=reading, passes=n_passes + 1, peak=peak)
 
 
 def estep() -> None:
@@ -178,27 +173,10 @@ def estep() -> None:
         return by_state[1] - by_state[0]
 
     posterior(), passes.expect(model)
-    ours, whole, numpys = measured(posterior, 7), measured(lambda: passes.expect(model), 7), measured(by_numpy, 3)
-    np.testing.assert_allclose(np.concatenate(ours[2])[:, 0], numpys[2], atol=1e-9)
-    million = table.n_patterns / 1e6
-    print_table(
-        f"E-step, {table.n_patterns:,} patterns, m = 124, K = 20 (target: 20 times)",
-        ("", "s", "million patterns a second", "times numpy", "of CPU"),
-        [
-            (
-                name,
-                shown(*part[:2]),
-                f"{million / part[0]:.2f}",
-                f"{numpys[0] / part[0]:.0f}",
-                f"{numpys[1] / part[1]:.0f}",
-            )
-            for name, part in (
-                ("likelihoods of all rows", ours),
-                ("likelihoods and all sums of the M-step", whole),
-                ("numpy: F @ W and logaddexp, likelihoods only", numpys),
-            )
-        ],
-    )
+    (likelihoods, ours), (whole, _) = measured(posterior, 7), measured(lambda: passes.expect(model), 7)
+    numpys, theirs = measured(by_numpy, 3)
+    np.testing.assert_allclose(np.concatenate(ours)[:, 0], theirs, atol=1e-9)
+    keep("estep", table.n_patterns, likelihoods=likelihoods, step=whole, numpy=numpys)
 
 
 def dask(n_items: int = 1_000_000) -> None:
@@ -212,36 +190,71 @@ def dask(n_items: int = 1_000_000) -> None:
 
         pq.write_table(pa.table({f"v{i}": X[:, i] for i in range(60)}), path, row_group_size=n_items // 8)
         gl.LatentSML().fit(X[:5000])
-        stream = measured(lambda: gl.LatentSML().fit(path))
+        stream, one = measured(lambda: gl.LatentSML().fit(path))
         with (
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
             Client(cluster) as client,
         ):
             client.run(lambda: gl.LatentSML().fit(draw(5000, 60)))  # compile
-            on_cluster = measured(lambda: gl.LatentSML().fit(gl.VoteStream(path, client=client)))
-        one, other = stream[2], on_cluster[2]
-        rates = [np.stack([model.sensitivity_, model.specificity_]) for model in (one, other)]
-        difference = abs(rates[0] - rates[1]).max()
-        print_table(
-            f"Dask, two workers of one thread, {n_items:,} x 60 in Parquet (target: at most 2)",
-            ("stream s", "Dask s", "ratio", "same counts", "same labels", "largest difference of a rate"),
-            [
-                (
-                    shown(*stream[:2]),
-                    f"{on_cluster[0]:.2f}",
-                    f"{on_cluster[0] / stream[0]:.2f}",
-                    np.array_equal(one.covariance_, other.covariance_),
-                    np.array_equal(one.predict(path), other.predict(path)),
-                    f"{difference:.1e}",
-                )
-            ],
+            on_cluster, other = measured(lambda: gl.LatentSML().fit(gl.VoteStream(path, client=client)))
+        keep(
+            "dask",
+            n_items,
+            stream=stream,
+            dask=on_cluster,
+            same_counts=bool(np.array_equal(one.covariance_, other.covariance_)),
+            same_labels=bool(np.array_equal(one.predict(path), other.predict(path))),
+            difference=_difference(one, other),
         )
 
 
-def items() -> None:
+def _difference(one: Any, other: Any) -> float:
+    """Largest difference of a rate."""
+    rates = [np.stack([model.sensitivity_, model.specificity_]) for model in (one, other)]
+    return float(abs(rates[0] - rates[1]).max())
+
+
+def _process() -> tuple[int, float]:
+    """Number of this process, and the most memory it held, in MiB."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return os.getpid(), int(status["VmHWM"].split()[0]) / 1024
+
+
+def folder(n_items: int = 2_000_000, limit: int = 400 << 20) -> None:
+    """Votes as float64, 100 voters: what a worker would need to hold them as they are read is far above its limit."""
+    import pyarrow as pa
+    from distributed import Client, LocalCluster
+    from pyarrow import parquet as pq
+
+    with tempfile.TemporaryDirectory() as name:
+        for number, start in enumerate(range(0, n_items, 100_000)):
+            X = (draw(100_000, 100) if start == 0 else _more(100, start, n_items)).astype(np.float64)
+            pq.write_table(pa.table({f"v{i}": X[:, i] for i in range(100)}), Path(name) / f"{number:03d}.parquet")
+        gl.LatentSML().fit(draw(5000, 100))
+        stream, one = measured(lambda: gl.LatentSML().fit(name))
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=limit) as cluster,
+            Client(cluster) as client,
+        ):
+            before = {process for process, _ in client.run(_process).values()}
+            on_cluster, other = measured(lambda: gl.LatentSML().fit(gl.VoteStream(name, client=client)))
+            after = client.run(_process).values()
+    keep(
+        "folder",
+        n_items,
+        stream=stream,
+        dask=on_cluster,
+        decoded_mib=n_items * 800 / 2**20,
+        limit_mib=limit / 2**20,
+        peak_mib=round(max(peak for _, peak in after)),
+        restarted=len({process for process, _ in after} - before),
+        difference=_difference(one, other),
+    )
+
+
+def items(*sizes: int) -> None:
     patterns = np.unique(draw(5_000, 30), axis=0)
-    rng = np.random.default_rng(0)
-    share = rng.dirichlet(np.ones(len(patterns)))
+    share = np.random.default_rng(0).dirichlet(np.ones(len(patterns)))
 
     def blocks(n_items: int) -> Any:
         def open_() -> Any:
@@ -251,47 +264,63 @@ def items() -> None:
 
         return open_
 
-    def drawing(n_items: int) -> float:
-        return measured(lambda: [None for _ in blocks(n_items)()])[1]
+    def fit(n_items: int) -> tuple[dict[str, float], dict[str, float]]:
+        gl.LatentSML().fit(patterns)
+        drawing, _ = measured(lambda: [None for _ in blocks(n_items)()])
+        return measured(lambda: gl.LatentSML().fit(blocks(n_items)))[0], drawing
 
-    rows = []
-    for n_items in (100_000, 1_000_000, 10_000_000, 100_000_000)[: int(os.environ.get("GOLDLESS_BENCH_STEPS", "3"))]:
-
-        def fit(n_items: int = n_items) -> tuple[float, float, int]:
-            gl.LatentSML().fit(patterns)
-            wall, cpu, model = measured(lambda: gl.LatentSML().fit(blocks(n_items)))
-            return wall, cpu - drawing(n_items), model.n_iter_
-
-        (_, cpu, _), peak = _in_fresh_process(fit)
-        rows.append((f"{n_items:,}", f"{cpu:.2f}", f"{1e9 * cpu / n_items:.0f}", f"{peak:.0f}"))
-    print_table(
-        f"Items, {len(patterns):,} patterns of 30 voters (CPU without drawing the votes)",
-        ("items", "fit, CPU s", "ns an item", "peak MiB"),
-        rows,
-    )
+    for n_items in sizes or (100_000, 1_000_000, 10_000_000, 100_000_000):
+        (seconds, drawing), peak = _in_fresh_process(lambda n_items=n_items: fit(n_items))
+        keep("items", n_items, fit=seconds, drawing=drawing, peak=peak, patterns=len(patterns))
 
 
-def voters() -> None:
-    rows = []
-    before = None
-    for n_voters in (50, 100, 200, 400, 800, 1600)[: int(os.environ.get("GOLDLESS_BENCH_STEPS", "4"))]:
-        X = draw(100_000, n_voters)
-        gl.LatentSML().fit(X[:3000]) if n_voters == 50 else None
-        stages = {}
-        stages["counting"] = measured(lambda X=X: gl.MajorityVote().fit(X))[1]
-        stages["score matrix"] = measured(lambda X=X: gl.score_matrix(np.cov(X[:2000].T)))[1]
-        stages["fit"] = measured(lambda X=X: gl.LatentSML().fit(X))[1]
-        slope = "" if before is None else f"{np.log2(stages['fit'] / before):.1f}"
-        before = stages["fit"]
-        rows.append((n_voters, *(f"{seconds:.2f}" for seconds in stages.values()), slope))
-    print_table(
-        "Voters, 100,000 items (CPU s)", ("m", "counting", "score matrix", "whole fit", "exponent of the fit"), rows
-    )
+def voters(*sizes: int) -> None:
+    """The stages of one fit; what is not counting, score matrix or search is EM, readings and subtypes."""
+    from goldless.estimators import base, latent
 
+    def timed(module: Any, name: str, spent: dict[str, float]) -> None:
+        function = getattr(module, name)
+
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            seconds, result = measured(lambda: function(*arguments, **options))
+            spent[name] = spent.get(name, 0.0) + seconds["cpu"]
+            return result
+
+        setattr(module, name, wrapped)
+
+    def fit(n_voters: int) -> tuple[dict[str, float], dict[str, float]]:
+        gl.LatentSML().fit(draw(3000, 50))  # compile
+        X, spent = draw(100_000, n_voters), dict[str, float]()
+        timed(latent, "score_matrix", spent)
+        timed(latent, "search_structure", spent)
+        counted = base.CountedVotes.of_votes
+
+        def count(*arguments: Any) -> Any:
+            seconds, result = measured(lambda: counted(*arguments))
+            spent["counting"] = seconds["cpu"]
+            return result
+
+        base.CountedVotes.of_votes = count
+        _, took = with_memory(lambda: gl.LatentSML().fit(X))
+        return spent, took
+
+    for n_voters in sizes or (50, 100, 200, 500, 1000, 2000):
+        (spent, took), _ = _in_fresh_process(lambda n_voters=n_voters: fit(n_voters))
+        keep(
+            "voters",
+            n_voters,
+            counting=spent["counting"],
+            score=spent["score_matrix"],
+            search=spent["search_structure"],
+            fit=round(took["cpu_seconds"], 3),
+            wall=round(took["seconds"], 3),
+            memory_mib=round(took["memory_mb"]),
+        )
+
+
+WORKS = {work.__name__: work for work in (memory, parquet, estep, dask, folder, items, voters)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", gl.VotesWarning)
     what, *rest = sys.argv[1:] or ["estep"]
-    {"memory": memory, "parquet": parquet, "estep": estep, "dask": dask, "items": items, "voters": voters}[what](
-        *(int(float(word)) for word in rest)
-    )
+    WORKS[what](*(int(float(word)) for word in rest))

@@ -11,7 +11,7 @@ from pyarrow import csv, feather, parquet
 from sklearn.base import clone
 
 import goldless as gl
-from goldless.votes import counted, tally
+from goldless.votes import counted, sums, tally
 from goldless.votes.blocks import Block, StreamBlocks
 from goldless.votes.columns import VotesFileError
 from goldless.votes.patterns import PatternTable
@@ -57,7 +57,7 @@ def assert_same_model(one, other, tolerance=0.0):
 @pytest.fixture
 def many(monkeypatch):
     """Take a few hundred patterns for many, so that the sample and the passes over all votes are used."""
-    for module in (tally, counted):
+    for module in (tally, counted, sums):
         monkeypatch.setattr(module, "MANY_PATTERNS", 300)
     monkeypatch.setattr(tally, "SAMPLE_PATTERNS", 200)
     monkeypatch.setattr(tally, "_ROWS_TO_JUDGE", 500)
@@ -260,11 +260,31 @@ def test_an_iterator_of_too_many_patterns_says_what_to_pass_instead(many):
     assert "in memory" in gl.LatentSML().fit(iter(blocks)).how_counted_  # within the limit one pass is enough
 
 
-def test_estimators_that_need_all_patterns_say_so(many):
-    blocks = cut(draw(0.3), 500)
-    for estimator in (gl.LatentSML(em=False), gl.SpectralMetaLearner(em=False)):
-        with pytest.raises(ValueError, match="this estimator needs them all in memory: pass an array or a frame"):
-            estimator.fit(blocks)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        gl.SpectralMetaLearner(em=False),
+        gl.SpectralMetaLearner(em=False, imbalance="tensor"),
+        gl.LatentSML(em=False),
+        gl.LatentSML(em=False, structure=[0] * 9 + [1, 1, 2], latent_values="hard"),
+        gl.LatentSML(em=False, structure=[0, 0, 0, *range(1, 10)], imbalance="tensor"),
+    ],
+    ids=["sml", "tensor", "search", "hard, a large group", "tensor of groups"],
+)
+@with_missing
+def test_moments_of_very_many_patterns_are_those_of_all(estimator, missing, many, monkeypatch):
+    """Through passes over blocks, in memory or read again, as from one table."""
+    frame = draw(missing, n_items=1500)
+    streams = [gl.VoteStream(cut(frame, 400), memory_limit=limit) for limit in (0, 1 << 28)]
+    in_memory, *streamed = [clone(estimator).fit(votes) for votes in (frame, *streams)]
+    assert "sample" in in_memory.how_counted_
+    for module in (tally, counted, sums):
+        monkeypatch.setattr(module, "MANY_PATTERNS", 10**9)
+    plain = clone(estimator).fit(frame)
+    assert "sample" not in plain.how_counted_
+    for model in (in_memory, *streamed):
+        assert_same_model(model, plain, 1e-9)
+        np.testing.assert_array_equal(model.predict(frame), plain.predict(frame))
 
 
 def test_weights_go_with_votes_in_memory():

@@ -126,10 +126,6 @@ class VoteEstimator(BaseEstimator, ABC):
     def _check_parameters(self) -> None:
         """Refuse parameters that no votes could mend."""
 
-    def _needs_all_patterns(self) -> bool:
-        """Whether a sample of the patterns would not do, however many there are."""
-        return False
-
     def _read(self, X: Any, *, reset: bool) -> Votes:
         """Encode votes in memory; at fit learn the classes and the names, later check against them."""
         votes = self._open(X, reset=reset)
@@ -196,12 +192,12 @@ class VoteEstimator(BaseEstimator, ABC):
                 raise ValueError(
                     "sample_weight goes with votes in memory: a source says itself how often rows occur."
                 )
-            counted = CountedVotes.of_source(votes, self._needs_all_patterns(), known.rows)
+            counted = CountedVotes.of_source(votes, known.rows)
             known.check(counted.n_rows)
             return self._prepare(counted)
         weights = as_counts(sample_weight, votes.n_items)
         known.check(votes.n_items)
-        return self._prepare(CountedVotes.of_votes(votes, weights, self._needs_all_patterns(), known.rows))
+        return self._prepare(CountedVotes.of_votes(votes, weights, known.rows))
 
     def _check_voters(self, n_voters: int) -> None:
         name, least = type(self).__name__, self._min_voters

@@ -221,9 +221,6 @@ class LatentSML(InParts, LatentEstimator):
                 f"{self.structure!r}"
             )
 
-    def _needs_all_patterns(self) -> bool:
-        return not self.em  # the moments are the answer, and not the start of EM on all votes
-
     def fit(
         self,
         X: Any,
@@ -359,7 +356,8 @@ class LatentSML(InParts, LatentEstimator):
         start = self.start or ("two-stage" if self._structure_is("paper") else "votes")
         if start == "two-stage" or not self.em:
             rule, hard = ImbalanceRule(self.imbalance), self.latent_values == "hard"
-            model = two_stage_estimate(votes.table, estimate, groups, rule, hard)
+            whole = None if self.em else votes.whole  # where EM follows, moments of a sample are a good start
+            model = two_stage_estimate(votes.table, estimate, groups, rule, hard, whole)
         else:
             model = prior.maximise(unit_vote_counts(votes.table, groups), groups)
         return self._improve(model, votes.table, prior, votes.whole) if self.em else model

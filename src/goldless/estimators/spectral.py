@@ -81,9 +81,6 @@ class SpectralMetaLearner(InParts, LatentEstimator):
         self.missing = missing
         self.positive = positive
 
-    def _needs_all_patterns(self) -> bool:
-        return not self.em  # the moments are the answer, and not the start of EM on all votes
-
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SpectralMetaLearner:
         """Estimate accuracies. ``y`` is ignored.
 
@@ -98,7 +95,8 @@ class SpectralMetaLearner(InParts, LatentEstimator):
         rule = ImbalanceRule(self.imbalance)
         votes = self._read_for_fit(X, sample_weight)
         table = votes.table
-        model = independent_estimate(table, votes.counts.covariance(), rule)
+        whole = None if self.em else votes.whole  # where EM follows, moments of a sample are a good start
+        model = independent_estimate(table, votes.counts.covariance(), rule, whole)
         if self.em:
             prior = self._rate_prior(votes.n_items, overdispersion=1.0)
             model = self._finish(self._improve(model, table, prior, votes.whole), table, prior, votes.whole)

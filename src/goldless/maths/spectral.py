@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
 from goldless.maths.rank_one import complete_rank_one
 
@@ -56,6 +56,40 @@ def imbalance_by_likelihood(log_likelihood: Callable[[float], float], n_grid: in
         lambda b: -log_likelihood(b), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
     )
     return float(refined.x) if -refined.fun >= values[best] else float(grid[best])
+
+
+def imbalance_by_slope(
+    evaluate: Callable[[float], tuple[float, float]], look: Callable[[float], float], n_grid: int = 33
+) -> float:
+    """Return the imbalance b of largest restricted likelihood: a grid first, then where its slope vanishes.
+
+    Near its top a likelihood is flat, and sums over many items in another order would move the place where it looks
+    largest; the place where the slope changes its sign they do not.
+
+    Parameters
+    ----------
+    evaluate : callable
+        The likelihood of the votes and its slope at b.
+    look : callable
+        The same likelihood, or that of a sample of the votes if this is quicker.
+    n_grid : int, default=33
+        How many values of b are looked at first.
+    """
+    grid = np.linspace(-_IMBALANCE_LIMIT, _IMBALANCE_LIMIT, n_grid)
+    place = int(np.argmax([look(b) for b in grid]))
+    value, slope = evaluate(grid[place])
+    uphill = 1 if slope > 0 else -1
+    while slope * uphill > 0:  # usually one step; more if a sample was looked at and shows another top
+        place += uphill
+        if not 0 <= place < n_grid:
+            return float(grid[place - uphill])
+        slope = evaluate(grid[place])[1]
+    if slope == 0:
+        return float(grid[place])
+    top = float(brentq(lambda b: evaluate(b)[1], *sorted((grid[place - uphill], grid[place])), xtol=1e-12))
+    if evaluate(top)[0] < value:  # over a dip to a lower top
+        return imbalance_by_likelihood(lambda b: evaluate(b)[0], n_grid)
+    return top
 
 
 def rates_from_loadings(

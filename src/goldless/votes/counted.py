@@ -56,12 +56,10 @@ class CountedVotes:
     picked: Block
 
     @classmethod
-    def of_votes(
-        cls, votes: Votes, weights: NDArray[np.int64] | None, all_patterns: bool, rows: NDArray[np.int64]
-    ) -> CountedVotes:
-        """Count votes in memory, with ``all_patterns`` never by a sample; keep some rows as they are."""
+    def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, rows: NDArray[np.int64]) -> CountedVotes:
+        """Count votes in memory, and keep some rows as they are."""
         picked = Block.of(votes.codes[rows], None if weights is None else weights[rows])
-        if not all_patterns and votes.n_items > MANY_PATTERNS:
+        if votes.n_items > MANY_PATTERNS:
             return cls._of_tally(votes, weights, _tally_codes(votes.codes, weights), None, picked)
         return cls._of_table(votes, weights, PatternTable.of(votes.codes, weights), picked)
 
@@ -88,21 +86,17 @@ class CountedVotes:
         )
 
     @classmethod
-    def of_source(cls, source: EncodedSource, all_patterns: bool, rows: NDArray[np.int64]) -> CountedVotes:
+    def of_source(cls, source: EncodedSource, rows: NDArray[np.int64]) -> CountedVotes:
         """Count votes as they are read, and keep some rows as they are."""
         tally, picked = source.tally(rows)
         if tally.counts is None or not tally.n_items:
             raise ValueError("Found array with 0 sample(s): the source has no rows.")
         votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), source.classes, source.voters)
         all_rows = tally.all_rows(source.blocks if source.again else None)
-        if tally.is_sample and (all_rows is None or all_patterns):
+        if tally.is_sample and all_rows is None:
             raise ValueError(
-                f"The votes have more than {MANY_PATTERNS:,} different patterns, and "
-                + (
-                    "this estimator needs them all in memory: pass an array or a frame."
-                    if all_patterns
-                    else "an iterator can be read only once: pass a path, or a callable that returns a new iterator."
-                )
+                f"The votes have more than {MANY_PATTERNS:,} different patterns, and an iterator can be read only "
+                "once: pass a path, or a callable that returns a new iterator."
             )
         return cls._of_tally(votes, None, tally, all_rows, picked)
 

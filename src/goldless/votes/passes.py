@@ -95,13 +95,19 @@ def third_moment(
     loadings : ndarray of shape (m,)
     counts : ndarray of shape (n_rows,)
     """
+    numerator, denominator = third_moment_sums(values, observed, loadings, counts)
+    return numerator / denominator if denominator > 0 else 0.0
+
+
+def third_moment_sums(
+    values: NDArray[np.float64], observed: NDArray[np.bool_] | None, loadings: NDArray, counts: NDArray
+) -> tuple[float, float]:
+    """Return the two sums over items whose ratio is :func:`third_moment`."""
     terms = values * loadings
     squares = np.broadcast_to(loadings**2, terms.shape)
     if observed is not None:
         terms, squares = terms * observed, squares * observed
-    numerator = float(counts @ _triples(terms))
-    denominator = float(counts @ _triples(squares))
-    return numerator / denominator if denominator > 0 else 0.0
+    return float(counts @ _triples(terms)), float(counts @ _triples(squares))
 
 
 def _triples(terms: NDArray[np.float64]) -> NDArray[np.float64]:
