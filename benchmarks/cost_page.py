@@ -1,4 +1,4 @@
-"""Write the tables and the picture of docs/cost.md from docs/cost.json: python benchmarks/cost_page.py (needs matplotlib).
+"""Write the tables and pictures of docs/cost.md from docs/cost.json: python benchmarks/cost_page.py (needs matplotlib).
 
 A table stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``. Nobody types what was measured.
 """
@@ -72,8 +72,8 @@ def against_aims(record: Record) -> str:
     rows.append(
         (
             f"Dask, two workers of one thread, {n:,} x 60 in Parquet",
-            f"{made['dask']['wall'] / made['stream']['wall']:.1f} times the stream by the wall clock; {same}, rates to "
-            f"{made['difference']:.0e}",
+            f"{made['dask']['wall'] / made['stream']['wall']:.1f} times the stream by the wall clock; {same}, rates "
+            f"to {made['difference']:.0e}",
             "2; 1e-9",
         )
     )
@@ -102,8 +102,8 @@ def by_items(record: Record) -> str:
     slope = 1e9 * (spent[-1] - spent[0]) / (sizes[-1] - sizes[0])
     return (
         table((f"items, {patterns:,} patterns of 30 voters", "fit, CPU s", "ns an item", "peak MiB"), rows)
-        + f"\n\nFrom {sizes[0]:,} to {sizes[-1]:,} items time grows by {slope:.0f} ns an item over a constant, and memory "
-        f"from {rows[0][3]} to {rows[-1][3]} MiB."
+        + f"\n\nFrom {sizes[0]:,} to {sizes[-1]:,} items time grows by {slope:.0f} ns an item over a constant, and "
+        f"memory from {rows[0][3]} to {rows[-1][3]} MiB."
     )
 
 
