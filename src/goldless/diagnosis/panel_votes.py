@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis.scores import PatternScores
-from goldless.estimators.base import LatentEstimator, as_counts
+from goldless.estimators.fit_votes import as_counts
+from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.em import EMResult, RatePrior, run_em

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.estimators.base import LatentEstimator
+from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.parts import InParts
 from goldless.estimators.tree_fit import unit_vote_counts
 from goldless.maths.search import covariance_misfit

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.estimators.base import LatentEstimator, as_counts
+from goldless.estimators.fit_votes import as_counts
+from goldless.estimators.latent_base import LatentEstimator
 from goldless.maths.latent_model import LatentModel, independent_model
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import encode_truth

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.estimators.base import VoteEstimator, as_counts
+from goldless.estimators.base import VoteEstimator
+from goldless.estimators.fit_votes import as_counts
 from goldless.votes.encoding import Votes
 from goldless.votes.patterns import PatternTable, join_bits
 from goldless.votes.sources import EncodedSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.estimators.base import FitVotes
+from goldless.estimators.fit_votes import FitVotes
 from goldless.estimators.rooting import Rooting
 from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.em import RatePrior

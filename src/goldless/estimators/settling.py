@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, logsumexp
 
-from goldless.estimators.base import FitVotes
 from goldless.estimators.facts import Facts
+from goldless.estimators.fit_votes import FitVotes
 from goldless.estimators.readings import NOTABLE_CHANGE, describe_groups
 from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.checks import relabel

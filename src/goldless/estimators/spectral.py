@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from goldless.estimators.base import LatentEstimator
+from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.parts import InParts
 from goldless.estimators.two_stage import ImbalanceRule, independent_estimate
 

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from goldless.kernels.rank_one import descend
 from goldless.maths.checks import as_groups, as_square
+from goldless.maths.covariance import CovarianceEstimate
 
 _TOL = 1e-10
 _MAX_SWEEPS = 2000
@@ -136,3 +137,13 @@ def residual(matrix: ArrayLike, groups: ArrayLike) -> Residual:
     fitted = np.where(same, np.outer(v_on, v_on), np.outer(v_off, v_off))
     error = (fitted - matrix)[same | across]
     return Residual(float(error @ error), v_on, v_off)
+
+
+def filled_covariance(estimate: CovarianceEstimate) -> NDArray[np.float64]:
+    """Return the covariance with pairs that share no items filled in as if independent given Y."""
+    known = estimate.known
+    off_diagonal = ~np.eye(len(known), dtype=bool)
+    if known[off_diagonal].all():
+        return estimate.covariance
+    loadings = complete_rank_one(estimate.covariance, known, estimate.n_pairs)
+    return np.where(known | ~off_diagonal, estimate.covariance, np.outer(loadings, loadings))

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis import Diagnosis, diagnose
 from goldless.diagnosis.worth import expected_balanced_accuracy, unexplained_share
-from goldless.estimators.base import LatentEstimator
 from goldless.estimators.explanation import Explanation
+from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.panels import columns_of
 from goldless.maths.latent_model import LatentModel
