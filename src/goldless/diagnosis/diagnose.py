@@ -24,12 +24,13 @@ from goldless.diagnosis.worth import (
     uniqueness,
     within_class_correlations,
 )
-from goldless.estimators.calibration import Calibration
+from goldless.estimators.calibration import Calibration, calibrated_to
 from goldless.estimators.questions import next_to_label
 
 _NEAR_DUPLICATE = 0.8  # correlation within the classes
 _REJECTED = 0.05
 _Z = 1.959963984540054
+FEWEST_TO_SEE_ECHOES = 4  # voters
 
 
 def diagnose(
@@ -106,7 +107,7 @@ def diagnose(
     free, rates = _accuracies(panel, uncertainty, without)
     correlations = within_class_correlations(panel.core_codes, panel.table.counts, panel.posterior)
     resampled = resample(panel, uncertainty, seeds[2])
-    worth = _worth(panel, correlations, resampled)
+    worth = _worth(panel, correlations, resampled, without)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
     expected, contests = _expectations(panel, uncertainty, resampled.optimism)
     clear = correlations.clear()
@@ -164,6 +165,10 @@ def _accuracies(
     silent = np.setdiff1d(np.arange(panel.votes.n_voters), np.concatenate([panel.voters, _copies(panel)]))
     for voter in silent:
         without[panel.names[voter]] = "always says the same or nothing, so its accuracy is set to 0.5"
+    for voter in panel.voters[~np.isnan(panel.known.sensitivity)]:
+        without[panel.names[voter]] = "its rates are known and not estimated"
+    if panel.known.class_balance is not None:
+        without["class_balance_interval"] = "it is known and not estimated"
     errors = uncertainty.accuracy_errors()
     centres = latent.sensitivity, latent.specificity, latent.balanced_accuracy
     for name, centre, error in zip(("sensitivity", "specificity", "balanced_accuracy"), centres, errors, strict=True):
@@ -213,12 +218,24 @@ def _expectations(
     return expected, contests
 
 
-def _worth(panel: PanelVotes, correlations: Correlations, resampled: Resampled) -> dict[str, Any]:
-    """Return the effective votes with intervals, normal on the log scale."""
+def _worth(
+    panel: PanelVotes, correlations: Correlations, resampled: Resampled, without: dict[str, str]
+) -> dict[str, Any]:
+    """Return the effective votes with intervals, normal on the log scale.
+
+    If no correlation is clear, the lower end is what the voters would be worth if every two of them had the largest
+    correlation that their mean allows.
+    """
     clear = correlations.clear()
     values = np.array([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
     reach = _Z * np.sqrt(panel.overdispersion) * np.log(resampled.worth).std(axis=0, ddof=1)
     ends = np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1).clip(1.0, len(panel.voters))
+    least = correlations.least_effective_votes(_Z * np.sqrt(panel.overdispersion))
+    ends[:, 0] = np.where(values >= len(panel.voters), np.minimum(ends[:, 0], least), ends[:, 0])
+    if len(panel.voters) < FEWEST_TO_SEE_ECHOES:
+        ends[:] = np.nan
+        for name in ("effective_votes_interval", "effective_votes_by_class_interval"):
+            without[name] = "with three voters dependence cannot be seen: they are counted as if independent"
     return {
         "effective_votes": float(values[2]),
         "effective_votes_interval": ends[2],
@@ -230,15 +247,18 @@ def _worth(panel: PanelVotes, correlations: Correlations, resampled: Resampled) 
 def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None, worth: float) -> Calibration:
     """Return how to calibrate probabilities.
 
-    Where the model holds, the class balance is freed of its prior and nothing is tempered. Where it does not, voters
+    Where the model holds, the pull of the prior on the class balance is taken out. Where it does not, voters
     share more than the groups explain: with equal correlations left over, the log-odds of the votes would have to be
     multiplied by effective votes over those that the model counts on. Half of that is taken, on the log scale,
     because part of what is left over does not touch the labels, and the log-odds are averaged over the uncertainty of
     the rates (MacKay 1992).
     """
     if fit is None or fit >= _REJECTED:
-        balance = panel.model.class_balance_ if panel.centred_on_report else panel.free_model.class_balance
-        return Calibration(1.0, float(balance))
+        if panel.centred_on_report:
+            return Calibration(1.0, float(panel.model.class_balance_))
+        free = panel.free_fit.model
+        line = calibrated_to(panel.core, panel.latent.subset(panel.voters), free)
+        return Calibration(1.0, free.class_balance) if line is None else line
     shared = min(1.0, worth / modelled_effective_votes(panel.latent.subset(panel.voters)))
     variance = uncertainty.log_odds_variance()
     averaged = panel.table.counts @ (1 / np.sqrt(1 + np.pi / 8 * variance)) / panel.table.n_items

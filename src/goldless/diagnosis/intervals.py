@@ -28,17 +28,20 @@ class Uncertainty:
 
     @cached_property
     def covariance(self) -> NDArray[np.float64]:
-        """Covariance of the log-odds of all rates; infinite where the votes determine nothing."""
+        """Covariance of the log-odds of all rates: very large where nothing determines them, zero if known."""
         scores = self.panel.scores
-        information = scores.observed_information
-        information = information + np.diag(scores.prior_information(self.panel.rate_prior))
+        open_rates = np.flatnonzero(~self.panel.known.fixed(scores.n_parameters))
+        information = scores.observed_information + np.diag(scores.prior_information(self.panel.rate_prior))
+        information = information[np.ix_(open_rates, open_rates)]
         values, vectors = np.linalg.eigh((information + information.T) / 2)
         values = np.maximum(values, _SINGULAR * max(float(values[-1]), 1.0))
-        return self.panel.overdispersion * (vectors / values) @ vectors.T
+        covariance = np.zeros((scores.n_parameters, scores.n_parameters))
+        covariance[np.ix_(open_rates, open_rates)] = (vectors / values) @ vectors.T
+        return self.panel.overdispersion * covariance
 
     def accuracy_errors(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return standard errors of sensitivity, specificity and balanced accuracy of the core voters."""
-        up, down = self.panel.scores.accuracy_gradients()
+        up, down = (gradients[: len(self.panel.voters)] for gradients in self.panel.scores.accuracy_gradients())
         return self._error(up), self._error(down), self._error((up + down) / 2)
 
     @property
@@ -69,7 +72,7 @@ class Uncertainty:
             1 positive, 0 negative, 1/2 for a coin.
         """
         scores, counts = self.panel.scores, self.panel.table.counts
-        posterior = self.panel.free_model.posterior(self.panel.core_codes)
+        posterior = scores.model.posterior(scores.codes)
         positives = max(float(counts @ posterior), 1e-9)
         negatives = max(float(counts @ (1 - posterior)), 1e-9)
         sensitivity = labels @ (counts * posterior) / positives

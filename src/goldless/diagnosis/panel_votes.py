@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.diagnosis.known import KnownFacts, row_labels
 from goldless.diagnosis.scores import PatternScores
 from goldless.estimators.fit_votes import as_counts
 from goldless.estimators.latent_base import LatentEstimator
+from goldless.estimators.known_labels import WithLabels
 from goldless.estimators.majority import MajorityVote
+from goldless.estimators.settling import with_label_voter
 from goldless.estimators.tree_fit import fit_tree
 from goldless.maths.em import EMResult, RatePrior, run_em
 from goldless.maths.latent_model import LatentModel
@@ -40,15 +43,18 @@ class PanelVotes:
     votes : Votes
         The votes, encoded.
     table : PatternTable
-        Patterns of all voters.
+        Patterns of all voters; items with a known label make patterns of their own.
     voters : ndarray of shape (n_core,)
         Columns of the voters that carry information of their own: neither copies nor constant.
+    known : KnownFacts
+        What the model was told besides the votes.
     """
 
     model: Any
     votes: Votes
     table: PatternTable
     voters: NDArray[np.int64]
+    known: KnownFacts
 
     @classmethod
     def of(cls, model: Any, X: Any, sample_weight: ArrayLike | None = None) -> PanelVotes:
@@ -59,12 +65,19 @@ class PanelVotes:
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
-        table = PatternTable.of(votes.codes, as_counts(sample_weight, votes.n_items))
+        labels, weights = row_labels(model, votes.n_items), as_counts(sample_weight, votes.n_items)
+        if (labels >= 0).any():
+            table = PatternTable.of(np.column_stack([votes.codes, labels]), weights)
+            labels, table = table.codes[:, -1], table.without_last_voter()
+        else:
+            table = PatternTable.of(votes.codes, weights)
+            labels = labels[: table.n_patterns]
         cast, positive = table.pair_counts.votes_cast, table.pair_counts.positive_votes
         one_sided = (positive == 0) | (positive == cast)
         informative = (cast > 0) & ~(one_sided & (cast == table.n_voted_items))
         original = model.latent_model_.copy_of == np.arange(votes.n_voters)
-        return cls(model, votes, table, np.flatnonzero(informative & original))
+        voters = np.flatnonzero(informative & original)
+        return cls(model, votes, table, voters, KnownFacts.of(model, labels, voters))
 
     @property
     def latent(self) -> LatentModel:
@@ -106,19 +119,26 @@ class PanelVotes:
     def centred_on_report(self) -> bool:
         """Whether intervals are centred on what the model reports, and not on the free refit.
 
-        So it is if labels are averaged over item subtypes, which the two-class model does not describe, and if facts
-        besides the votes went into the fit.
+        So it is if labels are averaged over item subtypes, which the two-class model does not describe.
         """
-        return bool(getattr(self.model, "subtype_models_", ()) or getattr(self.model, "_settled_", ()))
+        return bool(getattr(self.model, "subtype_models_", ()))
 
     @cached_property
     def free_fit(self) -> EMResult:
         """The model of the core voters, refitted from where it is without a prior on the class balance."""
-        start = self.latent.subset(self.voters)
-        passes = GroupedPatterns(self.core, start.groups)
-        if getattr(self.model, "_settled_", ()):
-            return EMResult(start, passes.log_likelihood(start), np.empty(0), 0, True, 0.0)
-        return run_em(start, passes.expect, prior=self.rate_prior, max_iter=_ITERATIONS, tol=_TOL)
+        return self._refit(self.latent.subset(self.voters))
+
+    def _refit(self, start: LatentModel) -> EMResult:
+        """Run EM on the core voters, with what is known besides the votes."""
+        passes = GroupedPatterns(self.core, start.groups).expect
+        if not self.known.any:
+            return run_em(start, passes, prior=self.rate_prior, max_iter=_ITERATIONS, tol=_TOL)
+        prior, start = self.known.prior(self.rate_prior), with_label_voter(start)
+        rows = np.flatnonzero((self.known.labels >= 0) & (self.core_codes >= 0).any(axis=1))
+        told = self.core_codes[rows], self.known.labels[rows], self.table.counts[rows]
+        expect = WithLabels.of(passes, *told, start.groups)
+        result = run_em(prior.impose(start), expect, prior=prior, max_iter=_ITERATIONS, tol=_TOL)
+        return replace(result, model=result.model.subset(np.arange(len(self.voters))))
 
     @cached_property
     def free_model(self) -> LatentModel:
@@ -133,6 +153,7 @@ class PanelVotes:
         if wider is None:
             return fitted.model
         other = fit_tree(self.core, wider, self.rate_prior, _ITERATIONS, _TOL)
+        other = self._refit(other.model) if self.known.any else other
         more = 2 * int((np.bincount(wider) > 1).sum() - (np.bincount(groups) > 1).sum())
         price = self.overdispersion * max(more, 1) * np.log(self.core.n_items) / 2
         asked_for = other.log_likelihood - fitted.log_likelihood > price
@@ -174,18 +195,20 @@ class PanelVotes:
 
     @cached_property
     def scores(self) -> PatternScores:
-        """Derivatives of the free model on the patterns of all voters."""
-        return PatternScores(self.core_codes, self.table.counts, self.free_model)
+        """Derivatives of the free model on the patterns of all voters and what is known of them."""
+        codes = self.known.with_labels(self.core_codes)
+        return PatternScores(codes, self.table.counts, self.known.spoken_for(self.free_model))
 
     @cached_property
     def belief(self) -> NDArray[np.float64]:
         """Pr(Y positive | votes) of every pattern that expectations are taken under."""
-        return self.posterior if self.centred_on_report else self.free_model.posterior(self.core_codes)
+        return self.posterior if self.centred_on_report else self.scores.model.posterior(self.scores.codes)
 
     @cached_property
     def posterior(self) -> NDArray[np.float64]:
-        """Pr(Y positive | votes) of every pattern, as the estimator says it."""
-        return self.model.predict_proba(self._patterns)[:, 1]
+        """Pr(Y positive | votes) of every pattern, as the estimator says it; known labels are certain."""
+        labels = self.known.labels
+        return np.where(labels >= 0, labels, self.model.predict_proba(self._patterns)[:, 1])
 
     @property
     def _patterns(self) -> Votes:
@@ -193,14 +216,15 @@ class PanelVotes:
 
     @cached_property
     def labels(self) -> dict[str, NDArray[np.int64]]:
-        """Labels of every pattern, as codes, by each way to combine the votes."""
+        """Labels of every pattern, as codes, by each way to combine the votes; combined, items keep known labels."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             majority = MajorityVote().fit(self._patterns, sample_weight=self.table.counts)
         second = self.votes.classes[1]
         flat = self.independent_model.log_likelihood_ratio(self.core_codes)
+        combined = np.array([label == second for label in self.model.predict(self._patterns)], dtype=np.int64)
         return {
-            "combined": np.array([label == second for label in self.model.predict(self._patterns)], dtype=np.int64),
+            "combined": np.where(self.known.labels >= 0, self.known.labels, combined),
             "Dawid-Skene": (flat > 0).astype(np.int64),
             "majority vote": np.array(
                 [label == second for label in majority.predict(self._patterns)], dtype=np.int64

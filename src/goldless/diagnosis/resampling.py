@@ -70,13 +70,13 @@ def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generat
     for block in scores.blocks():
         steps += (drawn[:, block.rows] - counts[block.rows]) @ block.score
     steps = np.clip(steps @ covariance, -3.0, 3.0)
-    now = panel.free_model.posterior(panel.core_codes)
+    now = scores.model.posterior(scores.codes)
     alone = np.where(panel.core_codes >= 0, panel.core_codes, 0.5)
     worth, optimism = [], []
     total, squares = np.zeros((2, len(panel.voters), len(panel.voters)))
     for resampled, step in zip(drawn, steps, strict=True):
         model = scores.stepped(step)
-        posterior = model.posterior(panel.core_codes)
+        posterior = model.posterior(scores.codes)
         labels = (log_odds(posterior) > model.log_prior_odds).astype(np.float64)
         best = np.argmax(single_accuracies(panel.core_codes, posterior, resampled))
         chosen = labels, alone[:, best]

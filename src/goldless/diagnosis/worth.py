@@ -37,6 +37,19 @@ class Correlations(NamedTuple):
         kept[:, np.arange(len(self.pooled)), np.arange(len(self.pooled))] = 1.0
         return Correlations(kept[:2], kept[2], self.items)
 
+    def least_effective_votes(self, reach: float) -> NDArray[np.float64]:
+        """Return the effective votes if every two voters correlate as much as the mean over all pairs allows.
+
+        That is the mean, weighted by items, plus ``reach`` standard errors; three values: negative, positive, all.
+        """
+        n_voters = len(self.pooled)
+        pairs = np.triu_indices(n_voters, 1)
+        stacked = np.concatenate([self.by_class, self.pooled[None]])[:, pairs[0], pairs[1]]
+        items = np.maximum(self.items[:, pairs[0], pairs[1]], _SMALLEST_VARIANCE)
+        total = items.sum(axis=1)
+        most = np.clip((stacked * items).sum(axis=1) / total + reach / np.sqrt(total), 0.0, 1.0)
+        return n_voters / (1 + (n_voters - 1) * most)
+
 
 def within_class_correlations(
     codes: NDArray[np.int8], counts: NDArray[np.number], posterior: NDArray[np.float64]

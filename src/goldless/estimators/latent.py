@@ -284,6 +284,7 @@ class LatentSML(InParts, TreeAnswers):
         self._reading_groups_, self._balance_items_ = groupings, prior.balance
         self._settled_ = () if settled is None else (settled.candidates, settled.weights)
         self.anchored_rows_ = facts.rows
+        self._known_ = (facts.labels, facts.class_balance, facts.sensitivity, facts.specificity)
         wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
         self.subtype_models_: tuple[SubtypeModel, ...] = ()
         if wanted and self.em:

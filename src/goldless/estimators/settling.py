@@ -27,7 +27,7 @@ _TEMPERS = (0.05, 0.1, 0.2, 0.4, 0.8)  # how far to believe a reading's log-odds
 _SHIFTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)  # log-odds of the classes among items with known labels
 LARGEST_RATIO = 20.0  # no reading is surer of a label than this, in log-odds
 _BALANCE_ERROR = np.log(2.0)  # standard error of a reading's class balance on real votes, in log-odds
-_CERTAIN = 1 - 1e-6  # rate of the voter that speaks known labels
+CERTAIN = 1 - 1e-6  # rate of the voter that speaks known labels
 _SETTLED = 0.95  # a reading this probable needs no further facts
 _ITERATIONS = 60
 _TOL = 1e-5
@@ -185,8 +185,8 @@ def with_label_voter(model: LatentModel) -> LatentModel:
         class_balance=model.class_balance,
         group_sensitivity=np.concatenate([model.group_sensitivity, one]),
         group_specificity=np.concatenate([model.group_specificity, one]),
-        sensitivity_given_group=np.concatenate([model.sensitivity_given_group, _CERTAIN * one]),
-        specificity_given_group=np.concatenate([model.specificity_given_group, _CERTAIN * one]),
+        sensitivity_given_group=np.concatenate([model.sensitivity_given_group, CERTAIN * one]),
+        specificity_given_group=np.concatenate([model.specificity_given_group, CERTAIN * one]),
     )
 
 
@@ -212,5 +212,5 @@ def known_rates(votes: FitVotes, facts: Facts, prior: RatePrior, n_columns: int)
     for column in np.flatnonzero(~np.isnan(facts.sensitivity) & (votes.core_voter >= 0)):
         sensitivity[votes.core_voter[column]] = facts.sensitivity[column]
         specificity[votes.core_voter[column]] = facts.specificity[column]
-    sensitivity[-1] = specificity[-1] = _CERTAIN
+    sensitivity[-1] = specificity[-1] = CERTAIN
     return KnownRates(prior, sensitivity, specificity, facts.class_balance)

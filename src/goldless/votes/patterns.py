@@ -104,6 +104,12 @@ class PatternTable:
         """Return the table of some of the voters; its rows are the patterns of this table."""
         return PatternTable.of(np.ascontiguousarray(self.codes[:, chosen]), self.counts)
 
+    def without_last_voter(self) -> PatternTable:
+        """Return the table without the last column, patterns that differed only there still apart."""
+        codes = np.ascontiguousarray(self.codes[:, :-1])
+        complete = bool(not codes.size or codes.min() >= 0)
+        return PatternTable(pack_bits(codes, complete), self.counts, self.n_voters - 1, self.inverse)
+
     def informative(self, chosen: NDArray[np.integer]) -> PatternTable:
         """Return the table of some of the voters, without the items that none of them voted on."""
         codes = self.codes[:, chosen]
