@@ -20,8 +20,8 @@ from timing import print_table
 import goldless as gl
 from goldless.diagnosis.panel_votes import PanelVotes
 from goldless.diagnosis.tests_of_fit import fit_pvalue
-from goldless.diagnosis.worth import effective_votes
 from goldless.maths.latent_model import LatentModel, independent_model
+from goldless.votes.correlations import effective_votes
 
 FIRST_SEED = 7_000_000
 WAYS = ("combined", "majority vote", "best single voter")

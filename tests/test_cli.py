@@ -72,6 +72,16 @@ def test_inspect_stays_readable_for_two_hundred_voters(tmp_path, capsys):
     assert "voter 200" in capsys.readouterr().out
 
 
+def test_inspect_says_in_plain_words_what_has_no_interval(tmp_path, capsys):
+    X, _ = gl.simulate_votes(300, [1] * 3, group_accuracy=(0.7, 0.9), random_state=1)
+    np.savez(tmp_path / "three.npz", votes=X)
+    assert main(["inspect", str(tmp_path / "three.npz")]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "No interval for the effective votes: with three voters dependence cannot be seen" in out
+    assert "No test of independence" in out
+    assert "pvalue" not in out
+
+
 def test_inspect_as_json_is_the_summary(votes, capsys):
     assert main(["inspect", str(votes), "--ignore", "truth", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)

@@ -8,6 +8,7 @@ import pandas
 import pytest
 
 import goldless as gl
+from goldless.estimators.panels import judge_panels
 from goldless.maths.panels import PanelChooser, worth_their_cost
 from goldless.votes.sample import _MOST_PATTERNS, VoteSample
 
@@ -242,3 +243,21 @@ def test_five_callers_of_dream_by_simple_vote(name, error, data_folder):
         warnings.simplefilter("ignore", gl.VotesWarning)
         panel = gl.LatentSML().fit(X).select(5)
     assert 100 * gl.balanced_error(y, gl.MajorityVote().fit_predict(X[:, panel])) <= error
+
+
+def test_panels_and_the_diagnosis_count_effective_votes_alike(votes, model):
+    diagnosis = gl.diagnose(model, votes[0], resamples=0)
+    for panel in model.panels():
+        columns = [NAMES.index(name) for name in panel.voters]
+        assert panel.effective_votes == pytest.approx(diagnosis.effective_votes_of(columns), abs=1e-4)
+    everyone = judge_panels(model, [NAMES])[0]
+    assert everyone.effective_votes == pytest.approx(diagnosis.effective_votes, abs=1e-4)
+
+
+def test_a_voter_that_says_nothing_is_no_effective_vote(votes):
+    X = votes[0].assign(quiet=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gl.LatentSML(structure=np.append(GROUPS, 7)).fit(X)
+    with_it, without = judge_panels(model, [["v0", "v7", "quiet"], ["v0", "v7"]])
+    assert with_it.effective_votes == without.effective_votes

@@ -15,6 +15,17 @@ from goldless.kernels.group_fit import refit, weighted_residual
 from goldless.maths.checks import relabel
 from goldless.maths.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
 from goldless.maths.search import covariance_misfit, group_prices, search_structure
+
+from goldless.maths.search import (
+    covariance_misfit,
+    group_prices,
+    indistinguishable,
+    likely_partitions,
+    rerootings,
+    search_structure,
+    set_partitions,
+    voters_in_groups,
+)
 from goldless.votes.counts import PairCounts
 from strategies import seeds
 
@@ -429,3 +440,22 @@ def test_the_balance_prior_stays_where_a_class_would_be_tiny():
     X, _ = gl.simulate_votes(90, [1] * 12, imbalance=0.5, random_state=1)
     model = gl.LatentSML().fit(X)
     assert 0.2 < model.class_balance_ < 0.8
+
+
+def test_resamples_compare_only_likely_groupings_and_find_the_same(rng):
+    model = gl.random_model([3] + [1] * 4, group_accuracy=(0.6, 0.8), random_state=rng)
+    codes = model.sample(400, rng)[0]
+    likely = likely_partitions(PairCounts.of(codes).covariance(), 400, 100)
+    assert len(likely) < len(set_partitions(7)) / 2
+    for _ in range(5):
+        estimate = PairCounts.of(codes[rng.integers(400, size=400)]).covariance()
+        among, everywhere = (search_structure(estimate, 400, among=rows) for rows in (likely, None))
+        np.testing.assert_array_equal(among.groups, everywhere.groups)
+    assert likely_partitions(PairCounts.of(codes[:, :3].copy()).covariance(), 400, 10) is None
+
+
+def test_a_lower_price_finds_weaker_groups(rng):
+    model = gl.random_model([3] + [1] * 11, group_accuracy=(0.75, 0.8), random_state=rng)
+    estimate = covariance_of(model, 1000, rng)
+    plain, extended = (search_structure(estimate, 1000, multiplicity=price) for price in (0.0, 2.0))
+    assert voters_in_groups(plain.groups) >= voters_in_groups(extended.groups)

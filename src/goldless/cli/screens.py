@@ -12,6 +12,7 @@ from goldless.terminal import Style, columns
 _ONE_BY_ONE = 12
 _EVERYONE_UP_TO = 40
 _PANELS = 12
+_LACKING = 6
 
 
 def inspect_screen(
@@ -29,6 +30,11 @@ def inspect_screen(
         lines += _wrapped(f"• {clean(sentence)}" if style.unicode else f"* {clean(sentence)}", style)
     if not quiet:
         lines += _wrapped(_tests(summary), style, "dim")
+        lacking = summary["diagnosis"]["said_without"]
+        if len(lacking) > _LACKING:
+            lacking = [*lacking[:_LACKING], f"{len(lacking) - _LACKING} more reasons for no interval: --json."]
+        for sentence in lacking:
+            lines += _wrapped(clean(sentence), style, "dim")
     lines.append("")
     many = votes["n_voters"] > _EVERYONE_UP_TO and not everyone
     lines += _groups_table(summary, style) if many else _voters_table(summary, style)

@@ -9,28 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.diagnosis.intervals import Uncertainty, interval
-from goldless.diagnosis.panel_votes import PanelVotes
-from goldless.diagnosis.resampling import Resampled, co_membership, default_resamples, resample
+from goldless.diagnosis.panel_votes import FEWEST_TO_SEE_ECHOES, PanelVotes
+from goldless.diagnosis.resampling import (
+    Resampled,
+    co_membership,
+    default_resamples,
+    resample,
+    why_not_searched_again,
+)
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.tests_of_fit import fit_pvalue
 from goldless.diagnosis.verdict import Contest, plain_reading, verdict, what_is_open
-from goldless.diagnosis.worth import (
-    Correlations,
-    effective_votes,
-    expected_balanced_accuracy,
-    modelled_effective_votes,
-    one_more,
-    single_accuracies,
-    uniqueness,
-    within_class_correlations,
-)
+from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
 from goldless.estimators.calibration import Calibration, calibrated_to
 from goldless.estimators.questions import next_to_label
+from goldless.votes.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
 
 _NEAR_DUPLICATE = 0.8  # correlation within the classes
 _REJECTED = 0.05
 _Z = 1.959963984540054
-FEWEST_TO_SEE_ECHOES = 4  # voters
 
 
 def diagnose(
@@ -71,7 +68,11 @@ def diagnose(
     the p-value of their fit is rather too large.
 
     *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
-    log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the groups and on the reading.
+    log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
+    which weak ones are added that the labels leave out (``weak_groups``). Rates and class balance are those of the
+    population that the items come from. What is expected of labels is their balanced accuracy on these very items,
+    as a check of all of them would find it. Facts that the model was fitted with count: known labels, a known class
+    balance and known rates narrow the intervals, and what is known has none.
 
     *Few items or voters.* Below 50 items the intervals are given, and ``cannot_tell`` says that they are not to be
     relied on. With three voters nothing can be tested: both p-values are None. One group of all voters is the same
@@ -116,9 +117,7 @@ def diagnose(
     if resamples > 0:
         together = _spread_pairs(panel, co_membership(panel, resamples, seeds[3], progress), 0.0)
     else:
-        without["co_membership"] = (
-            "the groups were not searched again: they were given, or there are fewer than 4 or more than 200 voters"
-        )
+        without["co_membership"] = why_not_searched_again(panel)
     readings = tuple(plain_reading(reading, panel) for reading in getattr(model, "rootings_", None) or ())
     questions = next_to_label(model, panel.votes, sample_weight)
     cannot_tell = what_is_open(panel, readings)
@@ -134,11 +133,6 @@ def diagnose(
         expected=tuple(expected.values()),
         calibration=calibration,
         **worth,
-        one_more={
-            int(model_groups[panel.voters[core_groups == group][0]]): gain
-            for group, gain in one_more(clear.pooled, core_groups).items()
-        },
-        uniqueness=_unique(panel, clear),
         correlation=_spread_pairs(panel, correlations.pooled, 0.0),
         correlation_error=_spread_pairs(panel, resampled.correlation_error * np.sqrt(panel.overdispersion), np.nan),
         echo=_spread_pairs(panel, clear.pooled, 0.0),
@@ -147,6 +141,7 @@ def diagnose(
         copies=copies,
         near_duplicates=_near_duplicates(panel, clear),
         groups=model_groups,
+        weak_groups=_weak_groups(panel),
         readings=readings,
         next_to_label=questions.rows,
         labels_enough=questions.enough,
@@ -226,22 +221,45 @@ def _worth(
     If no correlation is clear, the lower end is what the voters would be worth if every two of them had the largest
     correlation that their mean allows.
     """
-    clear = correlations.clear()
+    clear, groups, widened = correlations.clear(), panel.free_fit.model.groups, np.sqrt(panel.overdispersion)
     values = np.array([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
-    reach = _Z * np.sqrt(panel.overdispersion) * np.log(resampled.worth).std(axis=0, ddof=1)
-    ends = np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1).clip(1.0, len(panel.voters))
-    least = correlations.least_effective_votes(_Z * np.sqrt(panel.overdispersion))
+    ends = _log_interval(values, resampled.worth, widened).clip(1.0, len(panel.voters))
+    least = correlations.least_effective_votes(_Z * widened)
     ends[:, 0] = np.where(values >= len(panel.voters), np.minimum(ends[:, 0], least), ends[:, 0])
+    own = uniqueness(clear.pooled)
+    of_voters = panel.shared_among_copies(_log_interval(own, resampled.uniqueness, widened).clip(0.0, 1.0))
+    gains = one_more(clear.pooled, groups)
+    reach = _Z * widened * resampled.one_more.std(axis=0, ddof=1)
+    of_groups = np.array(list(gains.values()))[:, None] + np.outer(reach, [-1.0, 1.0])
+    numbers = [int(panel.latent.groups[panel.voters[groups == group][0]]) for group in gains]
     if len(panel.voters) < FEWEST_TO_SEE_ECHOES:
-        ends[:] = np.nan
-        for name in ("effective_votes_interval", "effective_votes_by_class_interval"):
+        ends[:], of_voters[:] = np.nan, np.nan
+        for name in ("effective_votes_interval", "effective_votes_by_class_interval", "uniqueness_interval"):
             without[name] = "with three voters dependence cannot be seen: they are counted as if independent"
     return {
         "effective_votes": float(values[2]),
         "effective_votes_interval": ends[2],
         "effective_votes_by_class": values[:2],
         "effective_votes_by_class_interval": ends[:2],
+        "uniqueness": panel.shared_among_copies(own),
+        "uniqueness_interval": of_voters,
+        "one_more": dict(zip(numbers, gains.values(), strict=True)),
+        "one_more_interval": dict(zip(numbers, map(tuple, of_groups.clip(0.0, 1.0).tolist()), strict=True)),
     }
+
+
+def _weak_groups(panel: PanelVotes) -> tuple[tuple[int, ...], ...]:
+    """Return the columns of groups that intervals count with and labels do not."""
+    mine, wider = panel.free_fit.model.groups, panel.free_model.groups
+    found = [tuple(panel.voters[wider == group].tolist()) for group in np.flatnonzero(np.bincount(wider) > 1)]
+    known = {tuple(panel.voters[mine == group].tolist()) for group in np.flatnonzero(np.bincount(mine) > 1)}
+    return tuple(group for group in found if group not in known)
+
+
+def _log_interval(values: NDArray[np.float64], resampled: NDArray[np.float64], widened: float) -> NDArray[np.float64]:
+    """Return intervals, shape (n, 2), normal on the log scale, from resampled values of shape (n_resamples, n)."""
+    reach = _Z * widened * np.log(resampled).std(axis=0, ddof=1)
+    return np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1)
 
 
 def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None, worth: float) -> Calibration:
@@ -263,12 +281,6 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
     variance = uncertainty.log_odds_variance()
     averaged = panel.table.counts @ (1 / np.sqrt(1 + np.pi / 8 * variance)) / panel.table.n_items
     return Calibration(float(np.sqrt(shared) * averaged), float(panel.model.class_balance_))
-
-
-def _unique(panel: PanelVotes, clear: Correlations) -> NDArray[np.float64]:
-    """Return the uniqueness of all voters: shared evenly among a voter and its copies, 0 for a silent one."""
-    unique = panel.spread(uniqueness(clear.pooled), 0.0)
-    return unique / np.bincount(panel.latent.copy_of, minlength=len(unique))[panel.latent.copy_of]
 
 
 def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:

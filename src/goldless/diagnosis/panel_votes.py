@@ -29,6 +29,7 @@ from goldless.votes.patterns import PatternTable
 _ITERATIONS = 300
 _TOL = 1e-8
 _SMALLEST_PRIOR = 0.5
+FEWEST_TO_SEE_ECHOES = 4  # voters
 LARGEST_SEARCHED = 200  # voters; with more the groups are not searched again
 
 
@@ -182,7 +183,7 @@ class PanelVotes:
     def searched(self) -> bool:
         """Whether the model's groups come from a search over enough voters and items."""
         by_search = isinstance(getattr(self.model, "structure", None), str) and self.model.structure == "search"
-        return by_search and len(self.voters) >= 4 and self.core.n_items >= 2 * len(self.voters)
+        return by_search and len(self.voters) >= FEWEST_TO_SEE_ECHOES and self.core.n_items >= 2 * len(self.voters)
 
     @cached_property
     def independent_model(self) -> LatentModel:
@@ -238,3 +239,9 @@ class PanelVotes:
         place = place[self.latent.copy_of]
         shape = (-1,) + (1,) * (per_core_voter.ndim - 1)
         return np.where((place >= 0).reshape(shape), per_core_voter[place], otherwise)
+
+    def shared_among_copies(self, per_core_voter: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return shares of all voters from the core's: even among a voter and its copies, 0 for a silent one."""
+        spread = self.spread(per_core_voter, 0.0)
+        shared_by = np.bincount(self.latent.copy_of, minlength=len(spread))[self.latent.copy_of]
+        return spread / shared_by.reshape((-1,) + (1,) * (spread.ndim - 1))

@@ -9,16 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.diagnosis.intervals import Uncertainty
-from goldless.diagnosis.panel_votes import LARGEST_SEARCHED, PanelVotes
-from goldless.diagnosis.worth import (
-    effective_votes,
-    expected_balanced_accuracy,
-    single_accuracies,
-    within_class_correlations,
-)
+from goldless.diagnosis.panel_votes import FEWEST_TO_SEE_ECHOES, LARGEST_SEARCHED, PanelVotes
+from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
 from goldless.maths.latent_model import log_odds
 from goldless.maths.search import likely_partitions, search_structure
 from goldless.progress import part
+from goldless.votes.correlations import effective_votes, uniqueness, within_class_correlations
 from goldless.votes.counts import PairCounts
 
 _WORTH_RESAMPLES = 60
@@ -38,6 +34,16 @@ def default_resamples(panel: PanelVotes) -> int:
     return int(np.clip(_SEARCH_BUDGET / n_voters**3, _FEWEST_RESAMPLES, _MOST_RESAMPLES))
 
 
+def why_not_searched_again(panel: PanelVotes) -> str:
+    """Return why there is no co-membership."""
+    n_voters = len(panel.voters)
+    if n_voters < FEWEST_TO_SEE_ECHOES:
+        return "with three voters dependence cannot be seen"
+    if n_voters > LARGEST_SEARCHED:
+        return f"with more than {LARGEST_SEARCHED} voters the groups are not searched again"
+    return "no resamples were asked for" if panel.searched else "the groups do not come from a search"
+
+
 class Resampled(NamedTuple):
     """What varies when the items are resampled.
 
@@ -45,6 +51,10 @@ class Resampled(NamedTuple):
     ----------
     worth : ndarray of shape (n_resamples, 3)
         Effective votes: negative class, positive class, pooled.
+    uniqueness : ndarray of shape (n_resamples, n_core)
+        Share of each voter that is its own.
+    one_more : ndarray of shape (n_resamples, n_groups)
+        What one more voter like those of each group of two or more would add.
     correlation_error : ndarray of shape (n_core, n_core)
         Standard error of the pooled correlations.
     optimism : tuple of float
@@ -52,6 +62,8 @@ class Resampled(NamedTuple):
     """
 
     worth: NDArray[np.float64]
+    uniqueness: NDArray[np.float64]
+    one_more: NDArray[np.float64]
     correlation_error: NDArray[np.float64]
     optimism: tuple[float, float]
 
@@ -72,7 +84,7 @@ def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generat
     steps = np.clip(steps @ covariance, -3.0, 3.0)
     now = scores.model.posterior(scores.codes)
     alone = np.where(panel.core_codes >= 0, panel.core_codes, 0.5)
-    worth, optimism = [], []
+    worth, own, more, optimism = [], [], [], []
     total, squares = np.zeros((2, len(panel.voters), len(panel.voters)))
     for resampled, step in zip(drawn, steps, strict=True):
         model = scores.stepped(step)
@@ -86,10 +98,14 @@ def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generat
         total, squares = total + correlations.pooled, squares + correlations.pooled**2
         clear = correlations.clear()
         worth.append([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
+        own.append(uniqueness(clear.pooled))
+        more.append(list(one_more(clear.pooled, panel.free_fit.model.groups).values()))
     mean = total / _WORTH_RESAMPLES
     variance = np.maximum(squares / _WORTH_RESAMPLES - mean**2, 0.0) * _WORTH_RESAMPLES / (_WORTH_RESAMPLES - 1)
     of_labels, of_best = np.maximum(np.mean(optimism, axis=0), 0.0)
-    return Resampled(np.array(worth), np.sqrt(variance), (float(of_labels), float(of_best)))
+    return Resampled(
+        np.array(worth), np.array(own), np.array(more), np.sqrt(variance), (float(of_labels), float(of_best))
+    )
 
 
 def co_membership(

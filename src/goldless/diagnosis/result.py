@@ -8,8 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.diagnosis.worth import effective_votes
 from goldless.estimators.calibration import Calibration
+from goldless.votes.correlations import effective_votes_of
+
+_WITHOUT = {
+    "independence_pvalue": ("No test of", "independence"),
+    "fit_pvalue": ("No test of", "the groups"),
+    "co_membership": ("No measure of", "how stable the groups are"),
+    "class_balance_interval": ("No interval for", "the class balance"),
+    "effective_votes_interval": ("No interval for", "the effective votes"),
+    "effective_votes_by_class_interval": ("No interval for", "the effective votes in each class"),
+    "uniqueness_interval": ("No interval for", "what is each voter's own"),
+}
 
 
 class Expectation(NamedTuple):
@@ -79,8 +89,9 @@ class Duplicate(NamedTuple):
 class Diagnosis:
     """What can be trusted of a fitted model, from the votes alone; see :func:`goldless.diagnose`.
 
-    All intervals are 95 % intervals, and hold if the fitted groups are right; where the covariance of the votes does
-    not fit the model they are widened by its over-dispersion. A number that has no interval is named in ``without``.
+    All intervals are 95 % intervals, and hold if the reading of the votes is right; where the covariance of the
+    votes does not fit the model they are widened by its over-dispersion. A number without an interval is named in
+    ``without``.
 
     Attributes
     ----------
@@ -110,13 +121,15 @@ class Diagnosis:
     effective_votes : float
         How many voters with independent errors the panel is worth.
     effective_votes_interval : ndarray of shape (2,)
-        Its interval.
+        Its interval; NaN with three voters, whose dependence cannot be seen.
     effective_votes_by_class, effective_votes_by_class_interval : ndarray of shape (2,), (2, 2)
         The same among negative and among positive items.
     one_more : dict of int to float
         What one more voter like those of a group would add, by group of two or more; one more independent voter
         adds 1.
-    uniqueness : ndarray of shape (n_voters,)
+    one_more_interval : dict of int to tuple of float
+        Its interval.
+    uniqueness, uniqueness_interval : ndarray of shape (n_voters,), (n_voters, 2)
         Share of each voter that is its own.
     correlation, correlation_error : ndarray of shape (n_voters, n_voters)
         Correlation of the votes within the classes, and its standard error.
@@ -132,6 +145,8 @@ class Diagnosis:
         Voters that nearly repeat another: their errors correlate at 0.8 or more.
     groups : ndarray of shape (n_voters,)
         The groups of the model.
+    weak_groups : tuple of tuple of int
+        Columns of voters that seem to echo each other too weakly for the labels to count with it: intervals do.
     readings : tuple of OtherReading
         Other readings of the votes, nearest first.
     next_to_label : ndarray of shape (n_asked,)
@@ -142,7 +157,8 @@ class Diagnosis:
     cannot_tell : tuple of str
         Why the votes cannot tell how good the labels are; empty if they can.
     without : dict of str to str
-        Numbers that have no value or no interval, and why.
+        Numbers that have no value or no interval, by field or by name of the voter, and why;
+        :meth:`said_without` has the same in sentences.
     free_estimates : FreeEstimates
         What :func:`goldless.compare` compares.
     """
@@ -168,7 +184,9 @@ class Diagnosis:
     effective_votes_by_class: NDArray[np.float64]
     effective_votes_by_class_interval: NDArray[np.float64]
     one_more: dict[int, float]
+    one_more_interval: dict[int, tuple[float, float]]
     uniqueness: NDArray[np.float64]
+    uniqueness_interval: NDArray[np.float64]
     correlation: NDArray[np.float64]
     correlation_error: NDArray[np.float64]
     echo: NDArray[np.float64]
@@ -177,6 +195,7 @@ class Diagnosis:
     copies: tuple[tuple[int, int], ...]
     near_duplicates: tuple[Duplicate, ...]
     groups: NDArray[np.int64]
+    weak_groups: tuple[tuple[int, ...], ...]
     readings: tuple[OtherReading, ...]
     next_to_label: NDArray[np.int64]
     labels_enough: int | None
@@ -194,11 +213,12 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         low, high = self.effective_votes_interval
+        between = f"({low:.1f} to {high:.1f})" if np.isfinite(low) else "(no interval: see without)"
         lines = [
             f"Diagnosis of {len(self.voters)} voters on {self.n_items:,} items",
             f"  independence: {said_pvalue(self.independence_pvalue)}",
             f"  fit of the groups: {said_pvalue(self.fit_pvalue)}",
-            f"  effective votes: {self.effective_votes:.1f} ({low:.1f} to {high:.1f})",
+            f"  effective votes: {self.effective_votes:.1f} {between}",
         ]
         lines += [
             f"  expected balanced accuracy, {row.method}: {row.balanced_accuracy:.3f} "
@@ -214,11 +234,17 @@ class Diagnosis:
                 return row
         raise KeyError(f"there is no {method!r} among {[row.method for row in self.expected]}")
 
+    def said_without(self) -> list[str]:
+        """Return what has no value or no interval, and why, one sentence for each reason."""
+        sentences: dict[tuple[str, str], list[str]] = {}
+        for name, reason in self.without.items():
+            start, what = _WITHOUT.get(name, ("No interval for", name))
+            sentences.setdefault((start, reason), []).append(what)
+        return [f"{start} {', '.join(named)}: {reason}." for (start, reason), named in sentences.items()]
+
     def effective_votes_of(self, voters: ArrayLike) -> float:
         """Return how many voters with independent errors some of the voters (columns) are worth."""
-        chosen = np.asarray(voters, dtype=np.int64)
-        chosen = chosen[self.uniqueness[chosen] > 0]
-        return effective_votes(self.echo[np.ix_(chosen, chosen)]) if len(chosen) else 0.0
+        return effective_votes_of(self.echo, self.uniqueness == 0, voters)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, strings, lists and dictionaries; what is not a number is None."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goldless.diagnosis.panel_votes import PanelVotes
+from goldless.diagnosis.panel_votes import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.result import Expectation, OtherReading
 from goldless.estimators.readings import NOTABLE_CHANGE
 from goldless.maths.search import UNDECIDED_MARGIN
@@ -49,7 +49,7 @@ def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[
     n_items, n_voters = panel.table.n_items, len(panel.voters)
     if n_items < FEWEST_ITEMS:
         found.append(f"{n_items} items are too few for intervals, which need {FEWEST_ITEMS} at the least")
-    if n_voters < 4:
+    if n_voters < FEWEST_TO_SEE_ECHOES:
         found.append("with three different voters dependence cannot be seen")
     elif n_items < 2 * n_voters:
         found.append(f"{n_items} items are too few to look for groups among {n_voters} voters")

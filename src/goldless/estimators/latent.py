@@ -404,7 +404,7 @@ class LatentSML(InParts, TreeAnswers):
     def _keep_sample(self, votes: FitVotes) -> None:
         """Keep what panels are judged by, and with subtypes how far each voter agrees with the averaged posterior."""
         table = votes.all_table
-        positive = probability(self._likelihood_ratio(table.codes) + self.latent_model_.log_prior_odds)
+        positive = probability(self._calibrated(self._likelihood_ratio(table.codes)))
         self._sample_ = VoteSample.of(table.codes, table.counts, positive)
         if not self.subtype_models_:
             return

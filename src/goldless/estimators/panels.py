@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.maths.panels import Panel, PanelChooser, worth_their_cost
+from goldless.votes.correlations import effective_votes_of
 
 
 def choose_panel(
@@ -44,7 +45,7 @@ def choose_panel(
         forced_cost = f", less than the {prices[forced].sum():g} of the voters to include" if len(forced) else ""
         raise ValueError(f"the budget is {budget:g}{forced_cost}; it must not be negative")
     chooser = _chooser(model, prices, forced, barred)
-    panels = [_judged(model, chooser, voters) for voters in chooser.grown(k, budget)]
+    panels = _judged(model, chooser, chooser.grown(k, budget))
     if not panels:
         cheapest = np.delete(prices, barred).min()
         raise ValueError(f"no panel costs {budget:g} or less: the cheapest voter costs {cheapest:g}")
@@ -61,7 +62,7 @@ def worthwhile_panels(
         raise ValueError("all voters are excluded")
     prices = np.ones(model.n_features_in_) if cost is None else costs_of(model, cost)
     chooser = _chooser(model, prices, forced, barred)
-    panels = worth_their_cost([_judged(model, chooser, voters) for voters in chooser.grown()])
+    panels = worth_their_cost(_judged(model, chooser, chooser.grown()))
     return tuple(replace(panel, voters=tuple(_named(model, list(panel.voters)).tolist())) for panel in panels)
 
 
@@ -72,17 +73,24 @@ def judge_panels(
     prices = np.ones(model.n_features_in_) if cost is None else costs_of(model, cost)
     none = np.array([], dtype=np.int64)
     chooser = _chooser(model, prices, none, none)
-    return tuple(_judged(model, chooser, columns_of(model, voters).tolist()) for voters in panels)
+    return tuple(_judged(model, chooser, [columns_of(model, voters).tolist() for voters in panels]))
 
 
-def _judged(model: Any, chooser: PanelChooser, voters: list[int]) -> Panel:
-    """Return a panel of columns with what can be expected of it."""
+def _judged(model: Any, chooser: PanelChooser, panels: Iterable[list[int]]) -> list[Panel]:
+    """Return panels of columns with what can be expected of them."""
+    echo = model._sample_.echo()
+    return [_judge(model, chooser, echo, voters) for voters in panels]
+
+
+def _judge(
+    model: Any, chooser: PanelChooser, echo: tuple[NDArray[np.float64], NDArray[np.bool_]], voters: list[int]
+) -> Panel:
     return Panel(
         voters=tuple(voters),
         cost=chooser.cost(voters),
         balanced_accuracy=_combined_accuracy(model, voters),
         vote_accuracy=chooser.accuracy(voters)[1],
-        effective_votes=chooser.effective_votes(voters),
+        effective_votes=effective_votes_of(*echo, voters),
     )
 
 

@@ -191,14 +191,6 @@ class PanelChooser:
         weighted = _beta_accuracy(*_sum_moments(mean, within, weights), weights.sum(axis=1), cut)
         return (np.maximum(weighted, counted) + counted) / 2
 
-    def effective_votes(self, voters: list[int]) -> float:
-        """Return the sum over voters of the part that is their own, from correlations within the classes."""
-        within = self._within[:, voters][:, :, voters].mean(axis=0)
-        scale = np.sqrt(np.maximum(np.diag(within), 1e-12))
-        correlation = (within / np.outer(scale, scale)).clip(0.0, 1.0)
-        np.fill_diagonal(correlation, 1.0)
-        return float((1 / correlation.sum(axis=1)).sum())
-
 
 def worth_their_cost(panels: Sequence[Panel]) -> tuple[Panel, ...]:
     """Return the panels that give something for their cost, cheapest first.

@@ -126,7 +126,7 @@ def summarize(
             "n_sources": latent.n_groups,
             "n_echoing": sum(len(group["voters"]) for group in groups),
             "effective_votes": _round(diagnosis.effective_votes, 2),
-            "effective_votes_interval": [_round(end, 2) for end in diagnosis.effective_votes_interval],
+            "effective_votes_interval": _interval(diagnosis.effective_votes_interval, 2),
             "expected": expected,
             "unexplained": _round(unexplained_share(covariance, fitted, estimate.standard_error)),
             "differs_from_majority": int(table.counts[labels["combined"] != labels["majority vote"]].sum()),
@@ -253,6 +253,8 @@ def _diagnosis(diagnosis: Diagnosis, groups: list[dict]) -> dict[str, Any]:
         group["stability"] = None if inside is None else _round((inside.sum() - size) / (size * (size - 1)), 3)
         gain = diagnosis.one_more.get(group["index"])
         group["one_more"] = None if gain is None else _round(gain, 3)
+        ends = diagnosis.one_more_interval.get(group["index"])
+        group["one_more_interval"] = None if ends is None else _interval(ends, 3)
     voters = diagnosis.voters
     return {
         "verdict": diagnosis.verdict,
@@ -263,7 +265,7 @@ def _diagnosis(diagnosis: Diagnosis, groups: list[dict]) -> dict[str, Any]:
         "class_balance_interval": [_round(end) for end in diagnosis.class_balance_interval],
         "effective_votes_by_class": [_round(value, 2) for value in diagnosis.effective_votes_by_class],
         "effective_votes_by_class_interval": [
-            [_round(end, 2) for end in ends] for ends in diagnosis.effective_votes_by_class_interval
+            _interval(ends, 2) for ends in diagnosis.effective_votes_by_class_interval
         ],
         "n_resamples": diagnosis.n_resamples,
         "near_duplicates": [
@@ -275,12 +277,14 @@ def _diagnosis(diagnosis: Diagnosis, groups: list[dict]) -> dict[str, Any]:
             }
             for pair in diagnosis.near_duplicates
         ],
+        "weak_groups": [[voters[voter] for voter in group] for group in diagnosis.weak_groups],
         "without": dict(diagnosis.without),
+        "said_without": diagnosis.said_without(),
     }
 
 
-def _interval(ends: NDArray[np.float64]) -> list[float] | None:
-    return [_round(end) for end in ends] if np.isfinite(ends).all() else None
+def _interval(ends: Any, digits: int = 4) -> list[float] | None:
+    return [_round(end, digits) for end in ends] if np.isfinite(ends).all() else None
 
 
 def _voters(
@@ -304,6 +308,7 @@ def _voters(
             "coverage": _round(cast[voter] / max(table.n_items, 1)),
             "positive_share": _round(positive[voter] / max(cast[voter], 1)),
             "uniqueness": _round(diagnosis.uniqueness[voter]),
+            "uniqueness_interval": _interval(diagnosis.uniqueness_interval[voter]),
             "panel": panel.index(voter) + 1 if voter in panel else None,
             "copy_of": names[latent.copy_of[voter]] if latent.copy_of[voter] != voter else None,
             "informative": bool(informative[voter]),

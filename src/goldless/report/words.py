@@ -19,7 +19,7 @@ def headline(summary: dict[str, Any]) -> str:
     if worth > _AS_GOOD_AS_ALL * n_voters:
         return f"The {n_voters} voters look independent of each other."
     shown = f"{worth:.1f}" if worth < 9.95 else f"{worth:.0f}"
-    low, high = answer["effective_votes_interval"]
+    low, high = answer["effective_votes_interval"] or (worth, worth)
     between = f" ({low:.1f} to {high:.1f})" if high < 9.95 else f" ({low:.0f} to {high:.0f})"
     between = "" if low >= high or between.count(shown) == 2 else between
     return f"{n_voters} voters are worth about {shown} independent {'one' if shown == '1.0' else 'ones'}{between}."
@@ -61,6 +61,9 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
     duplicates = [" and ".join(pair["names"]) for pair in summary["diagnosis"]["near_duplicates"]]
     if duplicates:
         found.append(f"Nearly one voter in all but name: {_listed(duplicates, 3)}.")
+    weak = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in summary["diagnosis"]["weak_groups"]]
+    if weak:
+        found.append(f"Weak echoes, in the intervals and not in the labels: {_listed(weak, 3)}.")
     if n_voters < _FEW:
         found.append(f"With {n_voters} voters dependence cannot be seen: groups need at least five voters.")
     elif n_voters < 10:
@@ -81,9 +84,9 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
             "source is the truth or a shared mistake cannot be told from votes: label a few items on which it "
             "disagrees with the others (goldless ask names the most useful)."
         )
-    weak = [voter["name"] for voter in voters if voter["informative"] and voter["balanced_accuracy"] < 0.5]
-    if weak:
-        found.append(f"Expected to be worse than a coin: {_listed(weak)}.")
+    poor = [voter["name"] for voter in voters if voter["informative"] and voter["balanced_accuracy"] < 0.5]
+    if poor:
+        found.append(f"Expected to be worse than a coin: {_listed(poor)}.")
     near = sum(voter["informative"] and voter["balanced_accuracy"] < 0.55 for voter in voters)
     if 2 * near > n_voters:
         found.append(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goldless.votes.correlations import class_correlations
+
 _MOST_PATTERNS = 1 << 14
 
 
@@ -22,11 +24,14 @@ class VoteSample:
         Share of the negative and of the positive items with each pattern, by the posterior; float32.
     n_voters : int
         Number of voters.
+    n_items : tuple of float
+        Expected negative and positive items that it stands for; by default so many that nothing is chance.
     """
 
     packed: NDArray[np.uint8]
     weights: NDArray[np.float32]
     n_voters: int
+    n_items: tuple[float, float] = (1e12, 1e12)
 
     @classmethod
     def of(cls, codes: NDArray[np.int8], counts: NDArray[np.int64], posterior: NDArray[np.float64]) -> VoteSample:
@@ -43,9 +48,10 @@ class VoteSample:
         posterior : ndarray of shape (n_patterns,)
             Pr(Y positive | votes).
         """
-        shares = []
+        shares, n_items = [], []
         for items in (counts * (1 - posterior), counts * posterior):
             total = np.cumsum(items)
+            n_items.append(float(total[-1]))
             if len(counts) > _MOST_PATTERNS and total[-1] > 0:
                 n_taken = _MOST_PATTERNS // 2
                 places = (np.arange(n_taken) + 0.5) * (total[-1] / n_taken)
@@ -55,7 +61,8 @@ class VoteSample:
                 shares.append(items / max(float(total[-1]), 1e-300))
         weights = np.stack(shares)
         kept = np.flatnonzero(weights.any(axis=0))
-        return cls(_packed(codes[kept]), weights[:, kept].astype(np.float32), codes.shape[1])
+        sampled = _packed(codes[kept]), weights[:, kept].astype(np.float32)
+        return cls(*sampled, codes.shape[1], (n_items[0], n_items[1]))
 
     @property
     def codes(self) -> NDArray[np.int8]:
@@ -66,7 +73,15 @@ class VoteSample:
     def subset(self, voters: ArrayLike) -> VoteSample:
         """Return the sample of some of the voters."""
         codes = self.codes[:, np.asarray(voters, dtype=np.int64)]
-        return VoteSample(_packed(codes), self.weights, codes.shape[1])
+        return VoteSample(_packed(codes), self.weights, codes.shape[1], self.n_items)
+
+    def echo(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the clear correlations of the votes within the classes, and which voters say nothing."""
+        codes = self.codes
+        items = self.weights.astype(np.float64) * np.array(self.n_items)[:, None]
+        says_both = (codes == 1).any(axis=0) & (codes == 0).any(axis=0)
+        abstains = (codes < 0).any(axis=0) & (codes >= 0).any(axis=0)
+        return class_correlations(codes, items).clear().pooled, ~(says_both | abstains)
 
 
 def _packed(codes: NDArray[np.int8]) -> NDArray[np.uint8]:

@@ -1,0 +1,95 @@
+"""Probabilities are calibrated where the model holds, and no label changes for it."""
+
+import numpy as np
+import pytest
+
+import goldless as gl
+from goldless.estimators.calibration import Calibration, calibrated_to, soft_logistic_line
+from goldless.maths.latent_model import independent_model, probability
+from goldless.votes.patterns import PatternTable
+
+
+def bins_of(probabilities, positive):
+    """Items, their probability and the positive ones among them in ten bins of the probability."""
+    bins = np.minimum((10 * probabilities).astype(int), 9)
+    return np.stack([np.bincount(bins, weights, 10) for weights in (None, probabilities, positive)], axis=1)
+
+
+def calibration_error(bins):
+    return np.abs(bins[:, 1] - bins[:, 2]).sum() / bins[:, 0].sum()
+
+
+def test_the_line_is_found_again(rng):
+    ratio, weights = rng.normal(0, 4, 500), rng.integers(1, 9, 500).astype(float)
+    line = soft_logistic_line(ratio, probability(0.8 * ratio - 1.3), weights)
+    np.testing.assert_allclose(line, (0.8, -1.3), atol=1e-6)
+
+
+@pytest.mark.parametrize("ratio", [np.zeros(5), np.full(5, 3.0), np.array([])])
+def test_no_line_through_one_point(ratio):
+    assert soft_logistic_line(ratio, np.full(len(ratio), 0.4), np.ones(len(ratio))) is None
+
+
+def test_a_line_against_the_votes_is_refused(rng):
+    ratio = rng.normal(0, 2, 200)
+    assert soft_logistic_line(ratio, probability(-ratio), np.ones(200)) is None
+
+
+def test_the_same_model_needs_no_calibration(rng):
+    model = independent_model(0.3, [0.8] * 5, [0.7] * 5)
+    table = PatternTable.of(model.sample(500, rng)[0])
+    found = calibrated_to(table, model, model)
+    assert isinstance(found, Calibration)
+    np.testing.assert_allclose(found, (1.0, 0.3), atol=1e-6)
+
+
+def test_probabilities_of_simulated_votes_are_calibrated_by_default():
+    """Over panels whose class balance the prior pulls towards one half; see benchmarks/diagnosis.py."""
+    plain, calibrated = np.zeros((10, 3)), np.zeros((10, 3))
+    for seed in range(10):
+        X, y = gl.simulate_votes(2000, [1] * 12, 0.5, group_accuracy=(0.6, 0.9), random_state=seed)
+        model = gl.LatentSML().fit(X)
+        pulled = model.predict_proba(X, calibration=(1.0, model.class_balance_))[:, 1]
+        calibrated += bins_of(model.predict_proba(X)[:, 1], y == 1)
+        plain += bins_of(pulled, y == 1)
+        label = np.where(model.decision_function(X) > 0, 1, -1)
+        np.testing.assert_array_equal(model.predict(X), label)  # whatever the probabilities
+    assert calibration_error(calibrated) < 0.02
+    assert calibration_error(calibrated) < calibration_error(plain)
+
+
+def test_calibration_is_a_fitted_value_like_the_others(tmp_path, rng):
+    X, _ = gl.simulate_votes(1500, [1] * 8, 0.4, group_accuracy=(0.65, 0.9), random_state=3)
+    model = gl.LatentSML().fit(X)
+    assert model.calibration_ != (1.0, model.class_balance_)
+    half = rng.permutation(len(X))[:700]
+    rest = np.setdiff1d(np.arange(len(X)), half)
+    parts = gl.LatentSML().partial_fit(X[half]).merge(gl.LatentSML().partial_fit(X[rest]))
+    assert parts.calibration_ == model.calibration_
+    model.save(tmp_path / "model.json")
+    again = gl.load(tmp_path / "model.json")
+    assert again.calibration_ == model.calibration_
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_allclose(model.explain(X).probability, model.predict_proba(X)[:, 1])
+    panel = model.subset([0, 3, 4, 5])
+    assert np.isfinite(panel.predict_proba(X[:, [0, 3, 4, 5]])).all()
+
+
+def test_exchanging_the_classes_exchanges_the_probabilities():
+    X, _ = gl.simulate_votes(1500, [1] * 8, 0.4, group_accuracy=(0.65, 0.9), random_state=3)
+    one, other = gl.LatentSML().fit(X).predict_proba(X), gl.LatentSML().fit(-X).predict_proba(-X)
+    np.testing.assert_allclose(one, other[:, ::-1], atol=1e-5)
+
+
+def test_where_the_prior_gives_way_nothing_is_left_to_calibrate():
+    X, _ = gl.simulate_votes(10_000, [1] * 8, 0.8, group_accuracy=(0.7, 0.9), random_state=1)
+    model = gl.LatentSML().fit(X)
+    assert model.calibration_ == (1.0, model.class_balance_)
+
+
+def test_known_labels_and_a_known_balance_enter_the_calibration():
+    X, y = gl.simulate_votes(1000, [1] * 7, 0.4, group_accuracy=(0.65, 0.9), random_state=5)
+    balanced = gl.LatentSML().fit(X, class_balance=0.7)
+    assert balanced.calibration_ == (1.0, pytest.approx(0.7))
+    anchored = gl.LatentSML().fit(X, anchors=dict(enumerate(y[:500])))
+    assert abs(anchored.calibration_[1] - 0.7) < 0.05
