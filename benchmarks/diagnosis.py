@@ -1,6 +1,7 @@
 """Whether a diagnosis keeps its promises: false alarms, power, coverage and calibration.
 
-python benchmarks/diagnosis.py [false-alarms PANELS] [power PANELS] [coverage PANELS] [calibration] [speed]
+python benchmarks/diagnosis.py [false-alarms PANELS] [power PANELS] [coverage PANELS] [facts PANELS]
+                               [calibration] [speed]
 
 Truth is used for scoring only; ``calibration`` and ``speed`` need GOLDLESS_DATA.
 """
@@ -23,7 +24,7 @@ from goldless.diagnosis.tests_of_fit import fit_pvalue
 from goldless.maths.latent_model import LatentModel, independent_model
 from goldless.votes.correlations import effective_votes
 
-FIRST_SEED = 7_000_000
+FIRST_SEED = 9_500_000
 WAYS = ("combined", "majority vote", "best single voter")
 
 
@@ -90,11 +91,15 @@ SETTINGS = (
 
 
 def coverage(n_panels: int) -> None:
-    """Simulated panels with groups: how often 95 % intervals hold the truth, over all draws."""
-    rows, calibrations = [], []
-    for name, n, groups, b, group_accuracy, missing in SETTINGS:
+    """Simulated panels with groups: how often 95 % intervals hold the truth, over all draws.
+
+    Rates, class balance and effective votes are those of the population. What is expected of labels, and of the voter
+    that is taken for the best, is their balanced accuracy on the items at hand.
+    """
+    rows, calibrations, everything = [], [], {}
+    for number, (name, n, groups, b, group_accuracy, missing) in enumerate(SETTINGS):
         held: dict[str, list] = {}
-        recovered, fit_alarms, bins = 0, 0, np.zeros((2, 10, 3))
+        recovered, fit_alarms, bins = 0, 0, np.zeros((3, 10, 3))
         for draw in range(n_panels):
             X, y, true = gl.simulate_votes(
                 n,
@@ -102,16 +107,14 @@ def coverage(n_panels: int) -> None:
                 b,
                 group_accuracy=group_accuracy,
                 missing_rate=missing,
-                random_state=FIRST_SEED + 100_000 + draw,
+                random_state=FIRST_SEED + 100_000 + 1000 * number + draw,
                 return_model=True,
             )
             model = gl.LatentSML().fit(X)
             found = gl.diagnose(model, X, resamples=0)
             recovered += np.array_equal(model.groups_, true.groups)
             fit_alarms += found.fit_pvalue < 0.05
-            for rate in ("sensitivity", "specificity", "balanced_accuracy"):
-                held.setdefault(rate, []).extend(inside(getattr(true, rate), getattr(found, f"{rate}_interval")))
-            held.setdefault("balance", []).append(inside(true.class_balance, found.class_balance_interval))
+            add_held(held, found, true)
             votes = np.where(np.isnan(X.astype(float)), 0, X)
             best = found.voters.index(found.expectation("best single voter").voter)
             labels = (model.predict(X), gl.MajorityVote().fit_predict(X), None)
@@ -122,20 +125,53 @@ def coverage(n_panels: int) -> None:
                     accuracy = gl.balanced_accuracy(y, of)
                 held.setdefault(way, []).append(inside(accuracy, np.array(found.expectation(way).interval)))
             held.setdefault("n_eff", []).append(inside(true_effective_votes(true), found.effective_votes_interval))
-            bins[0] += reliability(model.predict_proba(X)[:, 1], y == 1)
-            bins[1] += reliability(model.predict_proba(X, calibration=found.calibration)[:, 1], y == 1)
-        rows.append(
-            (
-                name,
-                f"{recovered / n_panels:.2f}",
-                f"{fit_alarms / n_panels:.2f}",
-                *(f"{np.mean(of):.3f}" for of in held.values()),
-            )
-        )
+            for place, how in enumerate(((1.0, model.class_balance_), None, found.calibration)):
+                bins[place] += reliability(model.predict_proba(X, calibration=how)[:, 1], y == 1)
+        for what, of in held.items():
+            everything.setdefault(what, []).extend(of)
+        shares = [f"{np.mean(of):.3f}" for of in held.values()]
+        rows.append((name, f"{recovered / n_panels:.2f}", f"{fit_alarms / n_panels:.2f}", *shares))
         calibrations.append((name, *(f"{calibration_error(of):.4f}" for of in bins)))
         print(*rows[-1], *calibrations[-1][1:], file=sys.stderr, flush=True)
-    print_table("Coverage of 95 % intervals", ("", "groups exact", "fit alarms", *held), rows)
-    print_table("Calibration on the same panels", ("", "as it is", "with diagnosis.calibration"), calibrations)
+    rows.append(("all", "", "", *(f"{np.mean(of):.3f}" for of in everything.values())))
+    print_table("Coverage of 95 % intervals", ("", "groups exact", "fit alarms", *everything), rows)
+    header = ("", "with the prior's pull", "by default", "with diagnosis.calibration")
+    print_table("Calibration error on the same panels", header, calibrations)
+
+
+def facts(n_panels: int) -> None:
+    """What is known besides the votes: how often intervals hold the truth, and how wide they are."""
+    rows = []
+    for name in ("nothing", "100 labels", "class balance", "rates of one voter"):
+        held: dict[str, list] = {}
+        widths: dict[str, list] = {}
+        for draw in range(n_panels):
+            seed = FIRST_SEED + 200_000 + draw
+            X, y, true = gl.simulate_votes(
+                2000, [4, 3, *[1] * 8], 0.5, group_accuracy=(0.6, 0.9), random_state=seed, return_model=True
+            )
+            some = np.random.default_rng(seed).choice(len(y), 100, replace=False)
+            known = {
+                "nothing": {},
+                "100 labels": {"anchors": {int(row): y[row] for row in some}},
+                "class balance": {"class_balance": true.class_balance},
+                "rates of one voter": {"trusted": {9: (float(true.sensitivity[9]), float(true.specificity[9]))}},
+            }[name]
+            found = gl.diagnose(gl.LatentSML().fit(X, **known), X, resamples=0)
+            add_held(held, found, true)
+            for what in held:
+                ends = getattr(found, f"{what}_interval" if what != "balance" else "class_balance_interval")
+                widths.setdefault(what, []).append(np.diff(ends).mean())
+        rows.append((name, *(f"{np.mean(held[what]):.3f} ({np.mean(widths[what]):.3f})" for what in held)))
+    print_table("Coverage (and mean width) of 95 % intervals by what is known", ("", *held), rows)
+
+
+def add_held(held: dict[str, list], found: gl.Diagnosis, true: LatentModel) -> None:
+    """Add which intervals of rates and class balance hold the truth."""
+    for rate in ("sensitivity", "specificity", "balanced_accuracy"):
+        ends = [*getattr(found, f"{rate}_interval"), -1e-09, 1e-09]
+        held.setdefault(rate, []).extend(inside(getattr(true, rate), ends))
+    held.setdefault("balance", []).append(inside(true.class_balance, found.class_balance_interval))
 
 
 def inside(value: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -214,9 +250,21 @@ def speed() -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    words = sys.argv[1:] or ["false-alarms", "1000", "power", "200", "coverage", "200", "calibration", "speed"]
+    words = sys.argv[1:] or [
+        "false-alarms",
+        "1000",
+        "power",
+        "200",
+        "coverage",
+        "200",
+        "facts",
+        "40",
+        "calibration",
+        "speed",
+    ]
     for place, word in enumerate(words):
-        if word in ("false-alarms", "power", "coverage"):
-            {"false-alarms": false_alarms, "power": power, "coverage": coverage}[word](int(words[place + 1]))
+        if word in ("false-alarms", "power", "coverage", "facts"):
+            of_panels = {"false-alarms": false_alarms, "power": power, "coverage": coverage, "facts": facts}
+            of_panels[word](int(words[place + 1]))
         elif word in ("speed", "calibration"):
             {"speed": speed, "calibration": calibration}[word]()

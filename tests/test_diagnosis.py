@@ -373,7 +373,8 @@ def test_three_voters_cannot_be_tested(rng):
     assert np.isnan(found.effective_votes_interval).all()
     assert "3.0 (no interval: see without)" in repr(found)
     sentences = " ".join(found.said_without())
-    assert "No interval for the effective votes: with three voters dependence cannot be seen" in sentences
+    assert "No interval for the effective votes, the effective votes in each class" in sentences
+    assert "with three voters dependence cannot be seen" in sentences
     assert "_" not in sentences
 
 

@@ -14,17 +14,12 @@ import goldless as gl
 from goldless.kernels.group_fit import refit, weighted_residual
 from goldless.maths.checks import relabel
 from goldless.maths.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
-from goldless.maths.search import covariance_misfit, group_prices, search_structure
-
 from goldless.maths.search import (
     covariance_misfit,
     group_prices,
-    indistinguishable,
     likely_partitions,
-    rerootings,
     search_structure,
-    set_partitions,
-    voters_in_groups,
+    weak_group_prices,
 )
 from goldless.votes.counts import PairCounts
 from strategies import seeds
@@ -457,5 +452,5 @@ def test_resamples_compare_only_likely_groupings_and_find_the_same(rng):
 def test_a_lower_price_finds_weaker_groups(rng):
     model = gl.random_model([3] + [1] * 11, group_accuracy=(0.75, 0.8), random_state=rng)
     estimate = covariance_of(model, 1000, rng)
-    plain, extended = (search_structure(estimate, 1000, multiplicity=price) for price in (0.0, 2.0))
-    assert voters_in_groups(plain.groups) >= voters_in_groups(extended.groups)
+    weak, extended = (search_structure(estimate, 1000, prices=p) for p in (weak_group_prices(14, 1000), None))
+    assert voters_in_groups(weak.groups) >= voters_in_groups(extended.groups)

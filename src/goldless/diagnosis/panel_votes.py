@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis.known import KnownFacts, row_labels
@@ -19,9 +21,12 @@ from goldless.estimators.known_labels import WithLabels
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.settling import with_label_voter
 from goldless.estimators.tree_fit import fit_tree
+from goldless.maths.checks import relabel
+from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.em import EMResult, RatePrior, run_em
 from goldless.maths.latent_model import LatentModel
-from goldless.maths.search import covariance_misfit, search_structure
+from goldless.maths.partitions import voters_in_groups
+from goldless.maths.search import covariance_misfit, search_structure, weak_group_prices
 from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
@@ -29,6 +34,9 @@ from goldless.votes.patterns import PatternTable
 _ITERATIONS = 300
 _TOL = 1e-8
 _SMALLEST_PRIOR = 0.5
+_MISFIT = 1.5  # over-dispersion from which no groups fit
+_SEAT = 0.5  # price of a further voter in a weak group
+_LEFT_OVER = 4  # sets of voters to start the search for weak groups from
 FEWEST_TO_SEE_ECHOES = 4  # voters
 LARGEST_SEARCHED = 200  # voters; with more the groups are not searched again
 
@@ -146,38 +154,78 @@ class PanelVotes:
         """The model behind the intervals: the free refit, with weak echoes that the labels leave out.
 
         Groups for labels must pay for having been chosen among many, and weak ones stay out. Left out of the
-        intervals too, they would bias every figure: here a group is let in at the plain price of BIC, if it extends
-        the groups of the labels and the likelihood of all votes asks for it as well.
+        intervals too, they would bias every figure. So groups are looked for in the covariance at low prices, and let
+        in if the likelihood of all votes, which sees more than the covariance, asks for them by BIC. Where no groups
+        fit (an over-dispersion above 1.5), weak ones cannot be told from misfit and are left out.
         """
-        fitted, groups = self.free_fit, self.free_fit.model.groups
-        wider = self._wider_groups(groups)
-        if wider is None:
-            return fitted.model
-        other = fit_tree(self.core, wider, self.rate_prior, _ITERATIONS, _TOL)
-        other = self._refit(other.model) if self.known.any else other
-        more = 2 * int((np.bincount(wider) > 1).sum() - (np.bincount(groups) > 1).sum())
-        price = self.overdispersion * max(more, 1) * np.log(self.core.n_items) / 2
-        asked_for = other.log_likelihood - fitted.log_likelihood > price
-        return other.model if asked_for and self._agreement(other.model, fitted.model) > 0.5 else fitted.model
+        best, candidates = self.free_fit, self._weak_groups(self.free_fit.model.groups)
+        while candidates:
+            fits = [self._with_groups(_joined(best.model.groups, members)) for members in candidates]
+            gains = [self._gain(best, fit) for fit in fits]
+            first = int(np.argmax(gains))
+            if gains[first] <= 0:
+                break
+            best, taken = fits[first], candidates[first]
+            candidates = [members for members in candidates if not np.isin(members, taken).any()]
+        return best.model
 
-    def _agreement(self, one: LatentModel, other: LatentModel) -> float:
-        """Return the share of items to which two models give the same label."""
-        labels = [model.log_likelihood_ratio(self.core.codes) > 0 for model in (one, other)]
-        return float(self.core.counts @ (labels[0] == labels[1]) / self.core.n_items)
+    def _gain(self, before: EMResult, after: EMResult) -> float:
+        """Return what wider groups gain in likelihood beyond what BIC asks; negative if they change the reading.
 
-    def _wider_groups(self, groups: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return the best groups at the plain price that keep together whom the model puts together, if others."""
-        if not self.searched or len(groups) > LARGEST_SEARCHED or self.centred_on_report:
-            return None
-        estimate = self.core.pair_counts.covariance()
-        found = search_structure(estimate, self.core.n_items, starts=[groups], multiplicity=0.0)
-        together = groups[:, None] == groups[None, :]
-        for reading in found.readings:
+        BIC counts two rates for a group; every voter beyond its second costs a little too, so that of readings which
+        are the same tree the one with fewer voters in groups is taken.
+        """
+        old, new = before.model.groups, after.model.groups
+        n_more = int((np.bincount(new) > 1).sum() - (np.bincount(old) > 1).sum())
+        seats = voters_in_groups(new) - voters_in_groups(old) - 2 * n_more
+        price = self.overdispersion * (n_more * np.log(self.core.n_items) + _SEAT * seats)
+        labels = [fit.model.log_likelihood_ratio(self.core.codes) > 0 for fit in (self.free_fit, after)]
+        same = self.core.counts @ (labels[0] == labels[1]) > self.core.n_items / 2
+        return after.log_likelihood - before.log_likelihood - price if same else -np.inf
+
+    def _with_groups(self, groups: NDArray[np.int64]) -> EMResult:
+        """Fit other groups to the votes and what is known besides."""
+        result = fit_tree(self.core, groups, self.rate_prior, _ITERATIONS, _TOL)
+        return self._refit(result.model) if self.known.any else result
+
+    def _weak_groups(self, groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return sets of voters that may be weak groups, or belong to the model's groups."""
+        few = len(groups) <= LARGEST_SEARCHED and self.overdispersion < _MISFIT
+        if not self.searched or not few or self.centred_on_report:
+            return []
+        estimate, n_items = self.core.pair_counts.covariance(), self.core.n_items
+        left_over = self._left_over(groups, estimate)
+        starts = [groups, *(_joined(groups, members) for members in left_over)]
+        prices = weak_group_prices(len(groups), n_items)
+        together, sets = groups[:, None] == groups[None, :], list(left_over)
+        for reading in search_structure(estimate, n_items, starts=starts, prices=prices).readings:
             if np.array_equal(reading.groups, groups):
-                return None
+                break
             if ((reading.groups[:, None] == reading.groups[None, :]) | ~together).all():
-                return reading.groups
-        return None
+                sets += [np.flatnonzero(reading.groups == group) for group in range(reading.groups.max() + 1)]
+                break
+        distinct = {tuple(members): members for members in sets if len(members) > 1}
+        return [members for members in distinct.values() if not _is_group(members, groups)]
+
+    def _left_over(self, groups: NDArray[np.int64], estimate: CovarianceEstimate) -> list[NDArray[np.int64]]:
+        """Return sets of voters, alone in the model, that covary more than it says: best first, four at most."""
+        alone = np.flatnonzero(np.bincount(groups)[groups] == 1)
+        if len(alone) < 3:
+            return []
+        excess = (estimate.covariance - self.free_fit.model.population_covariance()) / estimate.standard_error
+        excess = np.nan_to_num(excess[np.ix_(alone, alone)])
+        np.fill_diagonal(excess, excess.max())
+        sets = [[voter] for voter in range(len(alone))]
+        for one, other, *_ in linkage(squareform(excess.max() - (excess + excess.T) / 2, checks=False), "average"):
+            sets.append(sets[int(one)] + sets[int(other)])
+        inside = {
+            tuple(of): excess[np.ix_(of, of)][np.triu_indices(len(of), 1)]
+            for of in sets
+            if 1 < len(of) <= len(alone) / 2
+        }
+        strength = {of: values.sum() / np.sqrt(len(values)) for of, values in inside.items()}
+        best = sorted(strength, key=lambda of: -strength[of])[:_LEFT_OVER]
+        return [np.sort(alone[list(of)]) for of in best]
 
     @property
     def searched(self) -> bool:
@@ -245,3 +293,12 @@ class PanelVotes:
         spread = self.spread(per_core_voter, 0.0)
         shared_by = np.bincount(self.latent.copy_of, minlength=len(spread))[self.latent.copy_of]
         return spread / shared_by.reshape((-1,) + (1,) * (spread.ndim - 1))
+
+
+def _joined(groups: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the groups with some voters put into one."""
+    return relabel(np.where(np.isin(np.arange(len(groups)), members), groups[members[0]], groups))
+
+
+def _is_group(members: NDArray[np.int64], groups: NDArray[np.int64]) -> bool:
+    return np.array_equal(np.flatnonzero(groups == groups[members[0]]), members)

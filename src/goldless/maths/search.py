@@ -98,7 +98,7 @@ def search_structure(
     *,
     starts: Sequence[NDArray[np.int64]] = (),
     adversarial: bool = True,
-    multiplicity: float = _MULTIPLICITY,
+    prices: NDArray[np.float64] | None = None,
     among: NDArray[np.int64] | None = None,
 ) -> Structure:
     """Find groups of dependent voters from the covariance of their votes.
@@ -113,8 +113,8 @@ def search_structure(
         Further groupings to start from.
     adversarial : bool, default=True
         Whether a group's latent may run against Y (t < 0).
-    multiplicity : float, default=2
-        What is paid for having chosen among many groups; 0 is plain BIC, which finds weaker groups too.
+    prices : ndarray of shape (n_voters + 1,), optional
+        What a group of each size costs in the second search, before over-dispersion: :func:`group_prices` by default.
     among : ndarray of shape (n_partitions, n_voters), optional
         With nine voters or fewer: the groupings to compare, in place of all (:func:`likely_partitions`).
 
@@ -147,7 +147,7 @@ def search_structure(
     with part("searching for groups", 0.0, 0.6):
         rich = problem.best_readings(group_prices(problem.m, log_n), [*candidates, *problem.linkage_starts()])
     overdispersion = problem.overdispersion(rich[0].groups)
-    price = overdispersion * group_prices(problem.m, log_n, multiplicity)
+    price = overdispersion * (group_prices(problem.m, log_n, _MULTIPLICITY) if prices is None else prices)
     with part("searching for groups", 0.6, 1.0):
         readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
         readings = problem.rooted(readings, price, overdispersion)
@@ -176,6 +176,15 @@ def group_prices(n_voters: int, per_voter: float, multiplicity: float = 0.0) -> 
     price = sizes * per_voter + multiplicity * (sizes * np.log(n_voters) - gammaln(sizes + 1))
     price[:2] = 0.0
     return price
+
+
+def weak_group_prices(n_voters: int, n_items: int) -> NDArray[np.float64]:
+    """Return low prices by which weak groups are found that a test of their own has to confirm.
+
+    A group costs log n, the price of its one coupling by BIC, and every voter beyond the second 2.
+    """
+    sizes = np.arange(n_voters + 1.0)
+    return np.where(sizes < 2, 0.0, np.log(max(n_items, 2)) + 2 * (sizes - 2))
 
 
 def _seat_prices(price: NDArray[np.float64], overdispersion: float) -> NDArray[np.float64]:
