@@ -169,7 +169,7 @@ def facts(n_panels: int) -> None:
 def add_held(held: dict[str, list], found: gl.Diagnosis, true: LatentModel) -> None:
     """Add which intervals of rates and class balance hold the truth."""
     for rate in ("sensitivity", "specificity", "balanced_accuracy"):
-        ends = [*getattr(found, f"{rate}_interval"), -1e-09, 1e-09]
+        ends = getattr(found, f"{rate}_interval") + np.array([-1e-9, 1e-9])
         held.setdefault(rate, []).extend(inside(getattr(true, rate), ends))
     held.setdefault("balance", []).append(inside(true.class_balance, found.class_balance_interval))
 

@@ -212,8 +212,10 @@ class PanelVotes:
         alone = np.flatnonzero(np.bincount(groups)[groups] == 1)
         if len(alone) < 3:
             return []
-        excess = (estimate.covariance - self.free_fit.model.population_covariance()) / estimate.standard_error
-        excess = np.nan_to_num(excess[np.ix_(alone, alone)])
+        pairs, error = np.ix_(alone, alone), estimate.standard_error
+        excess = estimate.covariance - self.free_fit.model.population_covariance()
+        known = estimate.known & (error > 0)
+        excess = np.where(known, excess / np.where(known, error, 1.0), 0.0)[pairs]
         np.fill_diagonal(excess, excess.max())
         sets = [[voter] for voter in range(len(alone))]
         for one, other, *_ in linkage(squareform(excess.max() - (excess + excess.T) / 2, checks=False), "average"):
