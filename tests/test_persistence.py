@@ -39,7 +39,7 @@ CLASSES = {
 
 
 def assert_equal(one, other):
-    """Equal and of the same type, through dictionaries and models."""
+    """Equal and of the same type, through dictionaries, tuples and models."""
     assert type(one) is type(other)
     if isinstance(one, gl.LatentModel | VoteSample):
         assert_equal(vars(one), vars(other))
@@ -47,6 +47,10 @@ def assert_equal(one, other):
         assert list(one) == list(other)
         for name in one:
             assert_equal(one[name], other[name])
+    elif isinstance(one, tuple):
+        assert len(one) == len(other)
+        for first, second in zip(one, other, strict=True):
+            assert_equal(first, second)
     elif isinstance(one, np.ndarray):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
