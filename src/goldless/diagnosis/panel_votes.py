@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from goldless.diagnosis.known import KnownFacts, row_labels
 from goldless.diagnosis.scores import PatternScores
 from goldless.estimators.fit_votes import as_counts
-from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.known_labels import WithLabels
+from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.settling import with_label_voter
 from goldless.estimators.tree_fit import fit_tree
