@@ -1,4 +1,4 @@
-"""Write the tables and pictures of docs/cost.md from docs/cost.json: python benchmarks/cost_page.py (needs matplotlib).
+"""Write tables and pictures of docs/cost.md from docs/cost.json: python benchmarks/cost_page.py (needs matplotlib).
 
 A table stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``. Nobody types what was measured.
 """

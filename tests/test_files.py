@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import goldless as gl
-from goldless.votes import columns
+from goldless.votes import columns, text_columns
 from goldless.votes.files import VotesFileError, read_votes
 
 WIDE = "id,ann,bob,eve\na,yes,no,yes\nb,no,no,\nc,yes,yes,no\nd,no,NA,no\n"
@@ -58,16 +58,16 @@ def test_fast_and_careful_readers_agree(monkeypatch, rng):
     labels = np.array(["yes", "no", "", " yes ", "NA", "a long label indeed"])
     votes = labels[rng.choice(6, size=(3000, 7), p=[0.4, 0.3, 0.1, 0.1, 0.05, 0.05])]
     text = "\n".join([",".join(f"v{i}" for i in range(7)), *(",".join(row) for row in votes)]) + "\n"
-    monkeypatch.setattr(columns, "_BLOCK", 1000)
+    monkeypatch.setattr(text_columns, "_BLOCK", 1000)
     fast = read(text, missing=["a long label indeed"])
-    monkeypatch.setattr(columns, "_parse_plain", lambda *_: 0)
+    monkeypatch.setattr(text_columns, "_parse_plain", lambda *_: 0)
     careful = read(text, missing=["a long label indeed"])
     np.testing.assert_array_equal(fast.votes.codes, careful.votes.codes)
     assert (careful.votes.codes == np.select([votes == "yes", votes == " yes ", votes == "no"], [1, 1, 0], -1)).all()
 
 
 def test_quotes_that_begin_late_in_a_large_file(monkeypatch):
-    monkeypatch.setattr(columns, "_BLOCK", 100)
+    monkeypatch.setattr(text_columns, "_BLOCK", 100)
     lines = ["a,b,c", *["yes,no,no"] * 100, '"yes",yes,yes', *["no,no,yes"] * 100]
     codes = read("\n".join(lines)).votes.codes
     assert codes.shape == (201, 3)

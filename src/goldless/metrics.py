@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.votes.encoding import is_missing
+from goldless.votes.label_codes import is_missing
 
 
 def balanced_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.votes.encoding import Votes, encode_votes, is_missing
+from goldless.votes.encoding import Votes, encode_votes
+from goldless.votes.label_codes import is_missing
 
 
 @dataclass(frozen=True, eq=False)

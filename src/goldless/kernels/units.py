@@ -7,7 +7,6 @@ the sums an M-step needs follow from how much of each state fell on each value o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -18,12 +17,12 @@ from numpy.typing import NDArray
 from goldless.kernels import latent as kernel
 from goldless.kernels.compiled import compiled
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.threads import ordered_map, row_chunks
 
-_CHUNK_ROWS = 1 << 14
 _TINY = 1e-300
-_NO_WIDE = np.zeros((0, 256, 2))
-_NO_WIDE_START = np.zeros(1, dtype=np.int64)
+
+NO_WIDE = np.zeros((0, 256, 2))
+
+NO_WIDE_START = np.zeros(1, dtype=np.int64)
 
 
 class RowSums(NamedTuple):
@@ -101,7 +100,7 @@ class UnitTables:
         wide = np.zeros((n_wide_bytes, 256, 2))
         likelihood = np.empty((len(plan.unit_group), 256, 2))
         rates = np.ascontiguousarray(rates)
-        _fill(*_units(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
+        _fill(*units_of(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
         return cls(plan, rates, has_latent, np.log(np.maximum(weights, _TINY)), narrow, wide, likelihood)
 
     @cached_property
@@ -199,144 +198,8 @@ class UnitTables:
         latents = np.zeros((len(self.rates), 2, n_states))
         latents[plan.wide_groups] = sums.wide_latents
         votes = np.zeros((plan.n_voters, max(n_states, 2), 2))
-        _collect(*_units(plan), histogram, wide, self.likelihood, self.rates, self.has_latent, latents, votes)
+        _collect(*units_of(plan), histogram, wide, self.likelihood, self.rates, self.has_latent, latents, votes)
         return latents, votes
-
-
-@dataclass(frozen=True, eq=False)
-class UnitMeans:
-    """The mean vote of every unit, as tables over byte values: to start EM from.
-
-    Attributes
-    ----------
-    plan : PackingPlan
-    tables : ndarray of shape (2, n_narrow, 256)
-        Sum of the mean votes of the units in a byte, and number of its units that voted.
-    wide : ndarray of shape (n_wide_bytes, 256, 2)
-        Number of negative and of positive votes.
-    likelihood : ndarray of shape (n_units, 256, 2)
-        1 - mean and mean; zero where a unit did not vote.
-    """
-
-    plan: PackingPlan
-    tables: NDArray[np.float64]
-    wide: NDArray[np.float64]
-    likelihood: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, plan: PackingPlan) -> UnitMeans:
-        """Fill the tables."""
-        tables = np.zeros((2, plan.n_narrow, 256))
-        wide = np.zeros((int(plan.wide_start[-1]), 256, 2))
-        likelihood = np.zeros((len(plan.unit_group), 256, 2))
-        for unit, byte in enumerate(plan.unit_byte):
-            n_votes = plan.unit_start[unit + 1] - plan.unit_start[unit]
-            size = plan.n_states**n_votes
-            digits = np.arange(size)[:, None] // plan.n_states ** np.arange(n_votes) % plan.n_states
-            votes = digits - (plan.n_states - 2)
-            positive, said = (votes == 1).sum(axis=1), (votes >= 0).sum(axis=1)
-            if byte >= plan.n_narrow:
-                wide[byte - plan.n_narrow, :size] = np.stack([said - positive, positive], axis=1)
-                continue
-            asked = said > 0
-            mean = positive / np.maximum(said, 1)
-            likelihood[unit, :size] = np.stack([1 - mean, mean], axis=1) * asked[:, None]
-            local = np.arange(256) // plan.unit_weight[unit] % size
-            tables[:, byte] += np.stack([mean, asked])[:, local]
-        return cls(plan, tables, wide, likelihood)
-
-    def wide_means(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the mean vote of each wide group and whether it voted, shape (n_wide, n_rows)."""
-        plan = self.plan
-        votes = np.zeros((len(plan.wide_groups), len(packed), 2))
-        for number in range(len(plan.wide_groups)):
-            for byte in range(plan.wide_start[number], plan.wide_start[number + 1]):
-                votes[number] += self.wide[byte, packed[:, plan.n_narrow + byte]]
-        said = votes.sum(axis=2)
-        return votes[:, :, 1] / np.maximum(said, 1), said > 0
-
-    def hub_share(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the mean over units of their mean vote, for every row."""
-        sums = np.empty((len(packed), 2))
-        kernel.evaluate(packed, self.tables, _NO_WIDE, _NO_WIDE_START, np.zeros((0, 2, 2)), sums)
-        mean, asked = self.wide_means(packed)
-        return (sums[:, 0] + (mean * asked).sum(axis=0)) / np.maximum(sums[:, 1] + asked.sum(axis=0), 1)
-
-    def sums(self, packed: NDArray[np.uint8], weights: NDArray[np.float64]) -> RowSums:
-        """Return what rows with these weights, one for each state of the hub, add to an M-step."""
-        plan = self.plan
-        histogram = np.zeros((weights.shape[1], plan.n_narrow, 256))
-        kernel.accumulate(packed, weights, histogram)
-        mean, asked = self.wide_means(packed)
-        latent = np.stack([1 - mean, mean], axis=1) * asked[:, None]
-        wide_histogram = np.zeros((len(self.wide), 256))
-        for number in range(len(plan.wide_groups)):
-            first, last = plan.wide_start[number], plan.wide_start[number + 1]
-            part = np.zeros((1, last - first, 256))
-            own_bytes = np.ascontiguousarray(packed[:, plan.n_narrow + first : plan.n_narrow + last])
-            kernel.accumulate(own_bytes, (mean[number] * weights.sum(axis=1))[:, None], part)
-            wide_histogram[first:last] = part[0]
-        return RowSums(weights.sum(axis=0), histogram[1:], latent @ weights, wide_histogram, -np.inf)
-
-    def expected(
-        self, sums: RowSums, totals: NDArray[np.float64], has_latent: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the expected counts behind the sums, as :meth:`UnitTables.expected` does."""
-        n_states = len(sums.labels)
-        rates = np.ones((len(has_latent), 2, n_states))
-        narrow = np.zeros((n_states, self.plan.n_narrow, 256))
-        nothing = np.zeros(n_states)
-        tables = UnitTables(self.plan, rates, has_latent, nothing, narrow, self.wide, self.likelihood)
-        return tables.expected(sums, totals)
-
-
-def evaluate_codes(
-    codes: NDArray[np.int8],
-    groups: NDArray[np.int64],
-    tables_for: Callable[[PackingPlan], UnitTables],
-    evaluate: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]],
-) -> NDArray[np.float64]:
-    """Pack rows of codes and evaluate them, each for itself: what other rows hold changes no bit of its result.
-
-    Rows without a missing vote are packed tighter than the others, and so evaluated apart from them.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_voters)
-    groups : ndarray of shape (n_voters,)
-        Voters with a negative group are left out.
-    tables_for : callable
-        Makes the tables for a plan.
-    evaluate : callable
-        A function of tables and packed rows with one row of results for each.
-    """
-    plans: dict[bool, tuple[PackingPlan, UnitTables]] = {}
-    chunks = row_chunks(len(codes), _CHUNK_ROWS)
-    complete = np.concatenate([np.empty(0, bool), *ordered_map(lambda rows: codes[rows].min(axis=1) >= 0, chunks)])
-    for kind in (True, False):
-        if (complete == kind).any():
-            plan = PackingPlan.for_groups(groups, 2 if kind else 3)
-            plans[kind] = (plan, tables_for(plan))
-
-    def of_rows(rows: slice) -> NDArray[np.float64]:
-        whole = complete[rows]
-        parts = []
-        for kind, (plan, tables) in plans.items():
-            chosen = np.flatnonzero(whole == kind)
-            if len(chosen):
-                part = codes[rows] if len(chosen) == len(whole) else codes[rows][chosen]
-                parts.append((chosen, evaluate(tables, plan.pack(part))))
-        if len(parts) == 1:
-            return parts[0][1]
-        out = np.empty((len(whole), *parts[0][1].shape[1:]))
-        for chosen, values in parts:
-            out[chosen] = values
-        return out
-
-    if not len(codes):
-        plan = PackingPlan.for_groups(groups, 2)
-        return evaluate(tables_for(plan), plan.pack(codes))
-    return np.concatenate(ordered_map(of_rows, chunks))
 
 
 def byte_totals(plan: PackingPlan, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -346,7 +209,8 @@ def byte_totals(plan: PackingPlan, packed: NDArray[np.uint8], counts: NDArray[np
     return totals[0]
 
 
-def _units(plan: PackingPlan) -> tuple:
+def units_of(plan: PackingPlan) -> tuple:
+    """Return what kernels need to know of a plan."""
     return (
         plan.voters,
         plan.unit_start,

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goldless.kernels.evaluate import evaluate_codes
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.units import UnitTables, evaluate_codes
+from goldless.kernels.units import UnitTables
 from goldless.maths.checks import as_groups, relabel
 
 _CLIP = 1e-12  # rates are kept this far from 0 and 1 when logarithms are taken

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.kernels.evaluate import evaluate_codes
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.units import UnitTables, evaluate_codes
+from goldless.kernels.units import UnitTables
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.latent_model import log_odds, probability
 

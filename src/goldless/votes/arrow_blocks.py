@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from goldless.kernels.bits import plane_bytes
 from goldless.votes.blocks import Block
 from goldless.votes.columns import MISSING_TOKENS, VotesFileError
-from goldless.votes.encoding import MISSING, is_missing
+from goldless.votes.label_codes import MISSING, is_missing
 
 _UNKNOWN = -2
 

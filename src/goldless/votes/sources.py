@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from goldless.kernels.threads import ordered_stream
 from goldless.votes.blocks import Beside, Block, Blocks, StreamBlocks
 from goldless.votes.encoding import Votes, encode_votes, find_classes, find_items
-from goldless.votes.files import ReadOptions, read_votes
+from goldless.votes.file_roles import ReadOptions
+from goldless.votes.files import read_votes
 from goldless.votes.picking import RowPicker, joined
 from goldless.votes.stream_files import TableReader, understand
 from goldless.votes.tally import MEMORY_LIMIT, Tally

@@ -20,18 +20,11 @@ from numpy.typing import NDArray
 
 from goldless.votes.arrow_blocks import block_of_batch, label_coder, truth_of_batch
 from goldless.votes.blocks import Beside, Block
-from goldless.votes.columns import (
-    MAX_COLUMNS,
-    MISSING_TOKENS,
-    Columns,
-    VotesFileError,
-    arrow_column,
-    detect_format,
-    has_header,
-    sample_text,
-    sniff_delimiter,
-)
-from goldless.votes.files import ReadOptions, check_names, long_roles, read_wide, same_label, wide_roles
+from goldless.votes.columns import MAX_COLUMNS, MISSING_TOKENS, Columns, VotesFileError, detect_format
+from goldless.votes.file_roles import ReadOptions, check_names, long_roles, wide_roles
+from goldless.votes.file_tables import read_wide, same_label
+from goldless.votes.other_columns import arrow_column
+from goldless.votes.text_columns import has_header, sample_text, sniff_delimiter
 
 _SUFFIXES = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _HEAD_ROWS = 1 << 16
