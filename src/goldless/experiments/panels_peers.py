@@ -36,12 +36,23 @@ def peers_table(board: Board) -> Table:
     rows.sort(key=lambda row: np.inf if row[2] is None else row[2])
     header = ["", "panels", "we lead by", "we win", "it wins", "its largest lead", "points", "its CPU s", "our CPU s"]
     formats = ["", "d", "+.2f", "d", "d", "", "+.1f", ".1f", ".1f"]
-    note = (
+    note = [
         "We are `LatentSML()`; panels are those that both finished; points of balanced accuracy, a win is more than "
-        f"{_MATTERS}."
+        f"{_MATTERS}.",
+        _on_average(board),
+        _without_a_family(board),
+        _by_family(board),
+        _by_panel(board),
+    ]
+    return Table(
+        "peers",
+        "LatentSML() beside the peers",
+        header,
+        rounded(rows),
+        formats,
+        " ".join(filter(None, note)),
+        shared=True,
     )
-    note = " ".join([note, _on_average(board), _by_family(board), _by_panel(board)])
-    return Table("peers", "LatentSML() beside the peers", header, rounded(rows), formats, note, shared=True)
 
 
 def _peers(board: Board) -> list[str]:
@@ -64,6 +75,30 @@ def _on_average(board: Board) -> str:
     if ahead:
         return f"On average a peer is ahead of `LatentSML()`: {'; '.join(ahead)}."
     return "On average no peer is ahead of `LatentSML()`."
+
+
+def _without_a_family(board: Board) -> str:
+    """Say what is left on the common panels without the family in which LatentSML() leads all others by the most."""
+    others = [method for method in board.methods if method not in ("search", "vote") and board.finished(method)]
+
+    def lead(family: str) -> float:
+        panels = board.of_family(family, board.common)
+        return len(panels) * min((board.mean("search", panels) or 0) - (board.mean(m, panels) or 0) for m in others)
+
+    families = [family for family in board.families if board.of_family(family, board.common)]
+    if len(families) < 2:
+        return ""
+    left_out = max(families, key=lead)
+    panels = [panel for panel in board.common if panel not in board.of_family(left_out, board.common)]
+    means = {method: board.mean(method, panels) or 0.0 for method in ("search", *others)}
+    best = [
+        max(group, key=lambda m: means[m]) for group in (_peers(board), [m for m in others if m in OURS]) if group
+    ]
+    said = ", ".join(f"{LABELS[method]} {means[method]:.1f} %" for method in best)
+    return (
+        f"Without the family {left_out}, where it leads by the most, `LatentSML()` has {means['search']:.1f} % on "
+        f"the {len(panels)} common panels that are left; the best of the peers and of our other methods: {said}."
+    )
 
 
 def _by_family(board: Board) -> str:
