@@ -12,7 +12,7 @@ from goldless.votes.patterns import PatternTable
 
 _LARGEST_RATIO = 30.0  # log-odds beyond this say the same
 _STEPS = 50
-_LARGEST_TEMPER = 3.0
+_LARGEST_TEMPER = 1.25  # a free fit that is so much surer is another reading and no calibration
 
 
 class Calibration(NamedTuple):
@@ -59,7 +59,7 @@ def soft_logistic_line(
 ) -> tuple[float, float] | None:
     """Return slope and intercept of the logistic regression of probabilities on log-odds, by Newton's method.
 
-    None if there is no such line with a positive slope of at most 3, as when all ratios are alike.
+    None if there is no such line with a positive slope of at most 1.25, as when all ratios are alike.
     """
     slope, intercept = 1.0, 0.0
     for _ in range(_STEPS):
