@@ -31,6 +31,7 @@ import numpy as np
 
 import goldless as gl
 from goldless.experiments.measure import measured as with_memory
+from goldless.kernels.threads import thread_count
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 
@@ -58,12 +59,18 @@ def measured(function: Callable[[], Any], repeats: int = 1) -> tuple[dict[str, f
 
 
 def draw(n_items: int, n_voters: int, seed: int = 0) -> np.ndarray:
-    """Complete votes 0 and 1, drawn block by block from one model."""
+    """Complete votes 0 and 1, drawn block by block from one model (faster than its ``sample``)."""
     groups = np.concatenate([np.repeat(np.arange(4), GROUPS), 4 + np.arange(n_voters - sum(GROUPS))])
     model = gl.random_model(np.bincount(groups), random_state=seed)
+    latent = np.stack([1 - model.group_specificity, model.group_sensitivity]).astype(np.float32)
+    vote = np.stack([1 - model.specificity_given_group, model.sensitivity_given_group]).astype(np.float32)
     X = np.empty((n_items, n_voters), dtype=np.int8)
-    for number, start in enumerate(range(0, n_items, 1 << 17)):
-        X[start : start + (1 << 17)] = model.sample(min(1 << 17, n_items - start), [seed, number])[0]
+    for number, start in enumerate(range(0, n_items, 1 << 16)):
+        rng, size = np.random.default_rng([seed, number]), min(1 << 16, n_items - start)
+        truth = (rng.random(size) < model.class_balance).astype(np.int8)
+        alpha = rng.random((size, model.n_groups), dtype=np.float32) < latent[truth]
+        parent = alpha[:, groups]
+        X[start : start + size] = rng.random((size, n_voters), dtype=np.float32) < np.where(parent, vote[1], vote[0])
     return X
 
 
@@ -79,7 +86,10 @@ def memory(n_items: int = 10_000_000) -> None:
     total, gemm = measured(lambda: X.sum(axis=1))[0], measured(product)[0]
     fit, model = measured(lambda: gl.LatentSML().fit(X))
     predict, _ = measured(lambda: model.predict(X))
-    keep("memory", n_items, fit=fit, predict=predict, total=total, product=gemm, passes=model.n_iter_)
+    threads = thread_count()
+    keep(
+        "memory", n_items, fit=fit, predict=predict, total=total, product=gemm, passes=model.n_iter_, threads=threads
+    )
 
 
 def _in_fresh_process(function: Callable[[], Any]) -> tuple[Any, float]:

@@ -5,6 +5,7 @@ import doctest
 import importlib
 import importlib.util
 import io
+import json
 import pkgutil
 import re
 import runpy
@@ -33,6 +34,7 @@ def load(path):
 
 
 pages = load(ROOT / "docs" / "run_pages.py")
+cost_page = load(ROOT / "benchmarks" / "cost_page.py")
 
 
 @pytest.mark.parametrize("name", ["goldless", *MODULES])
@@ -137,3 +139,11 @@ def test_there_is_an_example_for_everybody():
 def test_the_reference_has_every_public_name():
     shown = {name.rpartition(".")[2] for name in re.findall(r"^::: (\S+)", (ROOT / "docs/api.md").read_text(), re.M)}
     assert set(goldless.__all__) - shown == set()
+
+
+def test_the_page_on_cost_shows_what_was_measured():
+    """After a benchmark: python benchmarks/cost_page.py."""
+    page = (ROOT / "docs" / "cost.md").read_text()
+    record = json.loads((ROOT / "docs" / "cost.json").read_text())
+    assert cost_page.filled(page, record) == page
+    assert page.count("<!-- measured: ") == page.count("<!-- end -->") == len(cost_page.TABLES)

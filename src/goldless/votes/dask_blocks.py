@@ -19,11 +19,11 @@ from goldless.kernels.bits import row_hashes, rows_below
 from goldless.votes.blocks import Beside, Block, MemoryBlocks, StreamBlocks, added
 from goldless.votes.counts import PairCounts
 from goldless.votes.encoding import classes_among, encode_votes, labels_in
-from goldless.votes.patterns import PatternTable, join_bits
+from goldless.votes.patterns import PatternTable
 from goldless.votes.picking import RowPicker, joined
 from goldless.votes.sources import EncodedSource, n_rows_of, row_names
 from goldless.votes.stream_files import FileVotes, Piece, list_pieces
-from goldless.votes.tally import MANY_PATTERNS, SAMPLE_PATTERNS, Tally
+from goldless.votes.tally import MANY_PATTERNS, SAMPLE_PATTERNS, Tally, collapsed
 
 _FAN_IN = 8  # results are added eight at a time
 _ALL_HASHES = (1 << 64) - 1
@@ -289,9 +289,7 @@ def _sampled(block: Block, limit: int) -> Block:
 
 
 def _merge(*parts: Block) -> Block:
-    bits = join_bits([part.bits for part in parts], parts[0].n_voters)
-    counts = [np.ones(part.n_rows, np.int64) if part.counts is None else part.counts for part in parts]
-    table = PatternTable.of_bits(bits, parts[0].n_voters, np.concatenate(counts))
+    table = collapsed(list(parts))
     return Block(table.packed, table.n_voters, table.counts)
 
 

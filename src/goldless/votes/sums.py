@@ -15,8 +15,8 @@ from goldless.maths.em import ExpectedCounts
 from goldless.maths.latent_model import LatentModel
 from goldless.votes.blocks import Block, added
 from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable, join_bits
-from goldless.votes.tally import MANY_PATTERNS
+from goldless.votes.patterns import PatternTable
+from goldless.votes.tally import MANY_PATTERNS, collapsed
 from goldless.votes.whole import WholeVotes
 
 _CHUNK_ROWS = 1 << 13
@@ -160,12 +160,9 @@ class FewPatterns:
     @classmethod
     def of(cls, *parts: Block) -> FewPatterns:
         """Collapse blocks."""
-        n_voters = parts[0].n_voters
-        counts = [np.ones(part.n_rows, np.int64) if part.counts is None else part.counts for part in parts]
-        bits = join_bits([part.bits for part in parts], n_voters)
-        table = PatternTable.of_bits(bits, n_voters, np.concatenate(counts))
+        table = collapsed(list(parts))
         many = table.n_patterns > MANY_PATTERNS
-        return cls(None if many else Block(table.packed, n_voters, table.counts))
+        return cls(None if many else Block(table.packed, table.n_voters, table.counts))
 
     def __add__(self, other: FewPatterns) -> FewPatterns:
         if self.block is None or other.block is None:

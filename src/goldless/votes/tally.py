@@ -143,7 +143,7 @@ class Tally:
         if self._patterns is not None:
             parts = [Block(self._patterns.packed, self.n_voters, self._patterns.counts), *parts]
         before = self._patterns
-        self._patterns = _collapsed(parts)
+        self._patterns = collapsed(parts)
         fresh, self._pending = self._pending, []
         if self._limit is None and self._patterns.n_patterns > MANY_PATTERNS:
             self._limit = _ALL_HASHES
@@ -186,7 +186,7 @@ class Tally:
         parts, self._candidates = self._candidates, []
         if self._sample is not None:
             parts.insert(0, Block(self._sample.packed, self.n_voters, self._sample.counts))
-        self._sample = _collapsed(parts)
+        self._sample = collapsed(parts)
         while self._sample.n_patterns > SAMPLE_PATTERNS:
             self._limit //= 2
             few = row_hashes(self._sample.packed) <= np.uint64(self._limit)
@@ -242,7 +242,7 @@ class Tally:
         return f"{items} whose patterns hardly repeat, so they were not collapsed: {share}, in memory."
 
 
-def _collapsed(parts: list[Block]) -> PatternTable:
+def collapsed(parts: list[Block]) -> PatternTable:
     """Return the distinct rows of several blocks."""
     bits = join_bits([part.bits for part in parts], parts[0].n_voters)
     counts: list[NDArray[np.int64]] = [
