@@ -86,7 +86,12 @@ def best_moves(covariance, weight, label, size, loading, coupling, price):
         if not alone[i]:
             grouped[n_grouped] = i
             n_grouped += 1
-    groups = np.flatnonzero(size > 1)
+    groups = np.empty(m, dtype=np.int64)
+    n_groups = 0
+    for g in range(m):
+        if size[g] > 1:
+            groups[n_groups] = g
+            n_groups += 1
     best = np.full(m, np.inf)
     kind = np.zeros(m, dtype=np.int64)
     target = np.zeros(m, dtype=np.int64)
@@ -105,7 +110,8 @@ def best_moves(covariance, weight, label, size, loading, coupling, price):
                 scaled = weight[i, j] * loading[j]
                 group_num[label[j]] += scaled * covariance[i, j]
                 group_den[label[j]] += scaled * loading[j]
-        for g in groups:
+        for a in range(n_groups):
+            g = groups[a]
             if g != own:
                 t = coupling[g]
                 num = group_num[g] + t * (all_num[i] - t * group_num[g])
