@@ -26,7 +26,7 @@ from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.em import EMResult, RatePrior, run_em
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.partitions import voters_in_groups
-from goldless.maths.search import covariance_misfit, search_structure, weak_group_prices
+from goldless.maths.search import CLEAR_MISFIT, covariance_misfit, search_structure, weak_group_prices
 from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
@@ -34,7 +34,6 @@ from goldless.votes.patterns import PatternTable
 _ITERATIONS = 300
 _TOL = 1e-8
 _SMALLEST_PRIOR = 0.5
-_MISFIT = 1.5  # over-dispersion from which no groups fit
 _SEAT = 0.5  # price of a further voter in a weak group
 _LEFT_OVER = 4  # sets of voters to start the search for weak groups from
 FEWEST_TO_SEE_ECHOES = 4  # voters
@@ -190,7 +189,7 @@ class PanelVotes:
 
     def _weak_groups(self, groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Return sets of voters that may be weak groups, or belong to the model's groups."""
-        few = len(groups) <= LARGEST_SEARCHED and self.overdispersion < _MISFIT
+        few = len(groups) <= LARGEST_SEARCHED and self.overdispersion < CLEAR_MISFIT
         if not self.searched or not few or self.centred_on_report:
             return []
         estimate, n_items = self.core.pair_counts.covariance(), self.core.n_items

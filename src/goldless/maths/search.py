@@ -35,6 +35,7 @@ _REROOTS_KEPT = 8
 _READINGS_KEPT = 32
 _MULTIPLICITY = 2.0
 _SEAT = 4.0  # two standard errors, squared
+CLEAR_MISFIT = 1.5  # over-dispersion from which what looks like weak dependence may be misfit
 UNDECIDED_MARGIN = 3.0  # in prices of a voter: three voters placed otherwise would change the reading
 
 
@@ -135,7 +136,7 @@ def search_structure(
 
     With a single group the two roots are the same distribution. If they are nearly as good (three voters placed
     otherwise would reverse them), the one is taken that leaves fewer voters in the group when each is seated where
-    it fits best by two standard errors, and not by the price.
+    it fits best by two standard errors, and not by the price; but not where the over-dispersion is above 1.5.
     """
     problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0, partitions=among)
     log_n = float(np.log(max(n_items, 2)))
@@ -327,9 +328,10 @@ class _Problem:
         With one group either hidden node can be Y without any change in the fit, and what decides is how many voters
         hang on each. A weak voter can hang on the latent of the group for certain and still not be worth the price
         of joining it; so for this question alone every voter is seated where it fits best by two standard errors.
+        Where the model misfits, misfit would seat them, and the price alone decides.
         """
         best = readings[0]
-        if (np.bincount(best.groups) > 1).sum() != 1:
+        if (np.bincount(best.groups) > 1).sum() != 1 or overdispersion > CLEAR_MISFIT:
             return readings
         other = self._seated(rerootings(best.groups)[0], price)
         if other.objective > best.objective + UNDECIDED_MARGIN * price[2] / 2:
