@@ -202,7 +202,7 @@ def dask(n_items: int = 1_000_000) -> None:
         gl.LatentSML().fit(X[:5000])
         stream, one = measured(lambda: gl.LatentSML().fit(path))
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             client.run(lambda: gl.LatentSML().fit(draw(5000, 60)))  # compile
@@ -243,7 +243,7 @@ def folder(n_items: int = 2_000_000, limit: int = 400 << 20) -> None:
         gl.LatentSML().fit(draw(5000, 100))
         stream, one = measured(lambda: gl.LatentSML().fit(name))
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=limit) as cluster,
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=limit) as cluster,
             Client(cluster) as client,
         ):
             before = {process for process, _ in client.run(_process).values()}

@@ -26,7 +26,7 @@ def cluster():
     from distributed import LocalCluster
 
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GiB"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="1GiB"
     ) as cluster:
         yield cluster
 
@@ -145,7 +145,7 @@ def test_a_folder_larger_than_a_workers_memory(tmp_path):
     assert n_files * 8 * X.size > limit  # what a worker would need to hold the votes as they are read
     expected = gl.DawidSkene().fit(tmp_path)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=limit) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=limit) as cluster,
         Client(cluster) as client,
     ):
         client.wait_for_workers(2, timeout=120)
