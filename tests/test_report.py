@@ -57,6 +57,14 @@ def test_the_summary_says_what_the_model_says(simulated, summary):
     np.testing.assert_allclose(score, model.score_matrix_ * (1 - np.eye(20)), rtol=0, atol=0.02 * score.max())
 
 
+def test_a_panel_of_all_voters_is_expected_to_do_what_the_combined_labels_do():
+    X, _ = gl.simulate_votes(400, [1] * 8, random_state=5)
+    model = gl.LatentSML(subtypes=False).fit(X)
+    answer = summarize(model, X, panel=list(range(8)))["answer"]
+    expected = {row["method"]: row["balanced_accuracy"] for row in answer["expected"]}
+    assert expected["panel"] == pytest.approx(expected["combined"], abs=1e-4)
+
+
 def test_scores_against_the_truth(simulated, summary):
     X, y, model = simulated
     scored = {row["method"]: row["balanced_accuracy"] for row in summary["truth"]["methods"]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings as _warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +20,7 @@ from goldless.estimators.panels import columns_of
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
+from goldless.report.plain import as_number, interval, plain, plain_tree, rounded
 from goldless.report.truth import summarize_truth
 from goldless.report.words import headline, unknowable, what_to_do, what_to_watch
 from goldless.votes.encoding import Votes, encode_votes
@@ -95,14 +95,14 @@ def summarize(
     expected = [
         {
             "method": row.method,
-            "balanced_accuracy": _round(row.balanced_accuracy),
-            "interval": [_round(end) for end in row.interval],
+            "balanced_accuracy": rounded(row.balanced_accuracy),
+            "interval": [rounded(end) for end in row.interval],
             "detail": row.voter,
         }
         for row in diagnosis.expected
     ]
     expected.append(
-        {"method": "panel", "balanced_accuracy": _round(of_panel), "interval": None, "detail": f"of {len(panel)}"}
+        {"method": "panel", "balanced_accuracy": rounded(of_panel), "interval": None, "detail": f"of {len(panel)}"}
     )
     best = diagnosis.expectation("best single voter").column or 0
     score = getattr(model, "score_matrix_", None)
@@ -118,19 +118,19 @@ def summarize(
             "n_items": table.n_items,
             "n_voters": table.n_voters,
             "n_patterns": table.n_patterns,
-            "coverage": _round((votes.codes >= 0).mean()),
-            "votes_per_item": _round((votes.codes >= 0).sum(axis=1).mean(), 2),
-            "classes": [str(_plain(label)) for label in model.classes_],
-            "class_balance": _round(latent.class_balance),
+            "coverage": rounded((votes.codes >= 0).mean()),
+            "votes_per_item": rounded((votes.codes >= 0).sum(axis=1).mean(), 2),
+            "classes": [str(plain(label)) for label in model.classes_],
+            "class_balance": rounded(latent.class_balance),
         },
         "answer": {
             "n_groups": len(groups),
             "n_sources": latent.n_groups,
             "n_echoing": sum(len(group["voters"]) for group in groups),
-            "effective_votes": _round(diagnosis.effective_votes, 2),
-            "effective_votes_interval": _interval(diagnosis.effective_votes_interval, 2),
+            "effective_votes": rounded(diagnosis.effective_votes, 2),
+            "effective_votes_interval": interval(diagnosis.effective_votes_interval, 2),
             "expected": expected,
-            "unexplained": _round(unexplained_share(covariance, fitted, estimate.standard_error)),
+            "unexplained": rounded(unexplained_share(covariance, fitted, estimate.standard_error)),
             "differs_from_majority": int(table.counts[labels["combined"] != labels["majority vote"]].sum()),
         },
         "groups": groups,
@@ -139,7 +139,9 @@ def summarize(
         "panel": {
             "voters": panel,
             "names": [names[voter] for voter in panel],
-            "effective_votes": [_round(diagnosis.effective_votes_of(panel[:k]), 2) for k in range(1, len(panel) + 1)],
+            "effective_votes": [
+                rounded(diagnosis.effective_votes_of(panel[:k]), 2) for k in range(1, len(panel) + 1)
+            ],
             "balanced_accuracy": next(row["balanced_accuracy"] for row in expected if row["method"] == "panel"),
             "choices": _choices(model, names),
         },
@@ -180,9 +182,9 @@ def _choices(model: Any, names: list[str]) -> list[dict[str, Any]]:
     return [
         {
             "voters": [names[voter] for voter in columns_of(model, panel.voters)],
-            "balanced_accuracy": _round(panel.balanced_accuracy),
-            "vote_accuracy": _round(panel.vote_accuracy),
-            "effective_votes": _round(panel.effective_votes, 2),
+            "balanced_accuracy": rounded(panel.balanced_accuracy),
+            "vote_accuracy": rounded(panel.vote_accuracy),
+            "effective_votes": rounded(panel.effective_votes, 2),
         }
         for panel in panels
     ]
@@ -228,9 +230,9 @@ def named_groups(latent: LatentModel) -> list[dict[str, Any]]:
             "name": _letters(position),
             "index": int(number),
             "voters": np.flatnonzero(latent.groups == number).tolist(),
-            "sensitivity": _round(latent.group_sensitivity[number]),
-            "specificity": _round(latent.group_specificity[number]),
-            "balanced_accuracy": _round((latent.group_sensitivity[number] + latent.group_specificity[number]) / 2),
+            "sensitivity": rounded(latent.group_sensitivity[number]),
+            "specificity": rounded(latent.group_specificity[number]),
+            "balanced_accuracy": rounded((latent.group_sensitivity[number] + latent.group_specificity[number]) / 2),
         }
         for position, number in enumerate(numbers)
     ]
@@ -252,30 +254,30 @@ def _diagnosis(diagnosis: Diagnosis, groups: list[dict]) -> dict[str, Any]:
     for group in groups:
         members, size = group["voters"], len(group["voters"])
         inside = None if together is None else together[np.ix_(members, members)]
-        group["stability"] = None if inside is None else _round((inside.sum() - size) / (size * (size - 1)), 3)
+        group["stability"] = None if inside is None else rounded((inside.sum() - size) / (size * (size - 1)), 3)
         gain = diagnosis.one_more.get(group["index"])
-        group["one_more"] = None if gain is None else _round(gain, 3)
+        group["one_more"] = None if gain is None else rounded(gain, 3)
         ends = diagnosis.one_more_interval.get(group["index"])
-        group["one_more_interval"] = None if ends is None else _interval(ends, 3)
+        group["one_more_interval"] = None if ends is None else interval(ends, 3)
     voters = diagnosis.voters
     return {
         "verdict": diagnosis.verdict,
         "cannot_tell": list(diagnosis.cannot_tell),
-        "independence_pvalue": _number(diagnosis.independence_pvalue),
-        "fit_pvalue": _number(diagnosis.fit_pvalue),
-        "calibration": {name: _round(value) for name, value in diagnosis.calibration._asdict().items()},
-        "class_balance_interval": [_round(end) for end in diagnosis.class_balance_interval],
-        "effective_votes_by_class": [_round(value, 2) for value in diagnosis.effective_votes_by_class],
+        "independence_pvalue": as_number(diagnosis.independence_pvalue),
+        "fit_pvalue": as_number(diagnosis.fit_pvalue),
+        "calibration": {name: rounded(value) for name, value in diagnosis.calibration._asdict().items()},
+        "class_balance_interval": [rounded(end) for end in diagnosis.class_balance_interval],
+        "effective_votes_by_class": [rounded(value, 2) for value in diagnosis.effective_votes_by_class],
         "effective_votes_by_class_interval": [
-            _interval(ends, 2) for ends in diagnosis.effective_votes_by_class_interval
+            interval(ends, 2) for ends in diagnosis.effective_votes_by_class_interval
         ],
         "n_resamples": diagnosis.n_resamples,
         "near_duplicates": [
             {
                 "voters": [pair.first, pair.second],
                 "names": [voters[pair.first], voters[pair.second]],
-                "agreement": _round(pair.agreement),
-                "correlation": _round(pair.correlation),
+                "agreement": rounded(pair.agreement),
+                "correlation": rounded(pair.correlation),
             }
             for pair in diagnosis.near_duplicates
         ],
@@ -283,10 +285,6 @@ def _diagnosis(diagnosis: Diagnosis, groups: list[dict]) -> dict[str, Any]:
         "without": dict(diagnosis.without),
         "said_without": diagnosis.said_without(),
     }
-
-
-def _interval(ends: Any, digits: int = 4) -> list[float] | None:
-    return [_round(end, digits) for end in ends] if np.isfinite(ends).all() else None
 
 
 def _voters(
@@ -301,16 +299,16 @@ def _voters(
             "index": voter,
             "name": name,
             "group": group_of.get(voter),
-            "sensitivity": _round(diagnosis.sensitivity[voter]),
-            "specificity": _round(diagnosis.specificity[voter]),
-            "balanced_accuracy": _round(diagnosis.balanced_accuracy[voter]),
-            "sensitivity_interval": _interval(diagnosis.sensitivity_interval[voter]),
-            "specificity_interval": _interval(diagnosis.specificity_interval[voter]),
-            "balanced_accuracy_interval": _interval(diagnosis.balanced_accuracy_interval[voter]),
-            "coverage": _round(cast[voter] / max(table.n_items, 1)),
-            "positive_share": _round(positive[voter] / max(cast[voter], 1)),
-            "uniqueness": _round(diagnosis.uniqueness[voter]),
-            "uniqueness_interval": _interval(diagnosis.uniqueness_interval[voter]),
+            "sensitivity": rounded(diagnosis.sensitivity[voter]),
+            "specificity": rounded(diagnosis.specificity[voter]),
+            "balanced_accuracy": rounded(diagnosis.balanced_accuracy[voter]),
+            "sensitivity_interval": interval(diagnosis.sensitivity_interval[voter]),
+            "specificity_interval": interval(diagnosis.specificity_interval[voter]),
+            "balanced_accuracy_interval": interval(diagnosis.balanced_accuracy_interval[voter]),
+            "coverage": rounded(cast[voter] / max(table.n_items, 1)),
+            "positive_share": rounded(positive[voter] / max(cast[voter], 1)),
+            "uniqueness": rounded(diagnosis.uniqueness[voter]),
+            "uniqueness_interval": interval(diagnosis.uniqueness_interval[voter]),
             "panel": panel.index(voter) + 1 if voter in panel else None,
             "copy_of": names[latent.copy_of[voter]] if latent.copy_of[voter] != voter else None,
             "informative": bool(informative[voter]),
@@ -357,7 +355,7 @@ def _patterns(table: PatternTable, posterior: NDArray, labels: dict[str, NDArray
         {
             "votes": table.codes[row].tolist(),
             "count": int(table.counts[row]),
-            "share": _round(table.counts[row] / max(table.n_items, 1), 6),
+            "share": rounded(table.counts[row] / max(table.n_items, 1), 6),
             **_decision(row, positive, negative, posterior, labels),
         }
         for row in commonest
@@ -368,7 +366,7 @@ def _decision(row: int, positive: NDArray, negative: NDArray, posterior: NDArray
     return {
         "positive_votes": int(positive[row]),
         "negative_votes": int(negative[row]),
-        "probability": _round(posterior[row]),
+        "probability": rounded(posterior[row]),
         "label": int(labels["combined"][row]),
         "majority": int(labels["majority vote"][row]),
     }
@@ -395,7 +393,7 @@ def _items(
             "votes": table.codes[row].tolist(),
             **_decision(row, positive, negative, posterior, labels),
             "ask": voters[why.next_voter[row]] if why.next_voter[row] >= 0 else None,
-            "gain": _round(why.next_gain[row]),
+            "gain": rounded(why.next_gain[row]),
             "because": _because(why.by_group[row], sources),
         }
         for row in unsure
@@ -405,7 +403,7 @@ def _items(
 def _because(log_odds: NDArray[np.float64], sources: list[str]) -> list[list[Any]]:
     """Return the groups, or voters alone, that speak loudest on an item, and the log-odds each adds."""
     loudest = np.argsort(-np.abs(log_odds).round(9), kind="stable")[:_SOURCES]
-    return [[sources[group], _round(log_odds[group], 2)] for group in loudest if abs(log_odds[group]) >= 0.05]
+    return [[sources[group], rounded(log_odds[group], 2)] for group in loudest if abs(log_odds[group]) >= 0.05]
 
 
 def _structure(model: Any, latent: LatentModel) -> dict[str, Any]:
@@ -417,42 +415,11 @@ def _structure(model: Any, latent: LatentModel) -> dict[str, Any]:
     return {
         "asked": structure if isinstance(structure, str) else "given",
         "n_groups": chosen,
-        "residual": _number(getattr(model, "residual_", None)),
-        "residual_path": [[int(count), _number(value)] for count, value in sorted(path.items())],
-        "runners_up": [{"n_groups": count, "residual": _number(value)} for value, count in others[:4]],
-        "rootings": _plain_tree(getattr(model, "rootings_", None)),
-        "overdispersion": _number(getattr(model, "overdispersion_", None)),
+        "residual": as_number(getattr(model, "residual_", None)),
+        "residual_path": [[int(count), as_number(value)] for count, value in sorted(path.items())],
+        "runners_up": [{"n_groups": count, "residual": as_number(value)} for value, count in others[:4]],
+        "rootings": plain_tree(getattr(model, "rootings_", None)),
+        "overdispersion": as_number(getattr(model, "overdispersion_", None)),
         "converged": getattr(model, "converged_", None),
         "n_iter": getattr(model, "n_iter_", None),
     }
-
-
-# -- plain values -------------------------------------------------------------------------------------------
-
-
-def _round(value: Any, digits: int = 4) -> float:
-    return round(float(value), digits) + 0.0
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(f"{float(value):.6g}")
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _plain_tree(value: Any) -> Any:
-    """Turn what an estimator offers into JSON, or leave it out."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
-    elif hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, dict):
-        return {str(key): _plain_tree(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain_tree(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return value.tolist() if value.dtype.kind in "iufb" and np.isfinite(value).all() else None
-    value = _plain(value)
-    return value if isinstance(value, str | int | float | bool) or value is None else None
