@@ -257,7 +257,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     def fail(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(output.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(ValueError, match="no space left on device"):
         output.write_output(str(target), b"new")
     assert target.read_text() == "old"

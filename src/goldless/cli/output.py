@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from goldless.progress import listening
+from goldless.whole_file import whole_file
 
 _PATIENCE = 2.0  # seconds before a bar is shown
 
@@ -47,27 +46,10 @@ def write_output(path: str | None, data: bytes) -> None:
             with target.open("wb", buffering=0) as stream:
                 stream.write(data)
             return
-        _replace(target, data)
+        with whole_file(target) as draft:
+            draft.write_bytes(data)
     except OSError as error:
         raise ValueError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
-
-
-def _replace(target: Path, data: bytes) -> None:
-    """Write beside the target, then move into place."""
-    target = target.resolve()
-    descriptor, draft = tempfile.mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(draft, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
-        os.replace(draft, target)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
 
 
 class Progress:

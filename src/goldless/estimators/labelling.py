@@ -16,7 +16,8 @@ from goldless.votes.blocks import CHUNK_ROWS, Beside
 from goldless.votes.counted import DistinctPass, on_distinct_rows
 from goldless.votes.encoding import Votes
 from goldless.votes.sources import EncodedSource
-from goldless.votes.writing import LabelWriter, whole_file
+from goldless.votes.writing import LabelWriter
+from goldless.whole_file import whole_file
 
 Answer = Callable[[NDArray[np.int8]], NDArray[np.float64]]
 

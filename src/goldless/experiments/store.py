@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from goldless.experiments.framework import Unit
+from goldless.whole_file import whole_file
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
-    """Write beside the target, then move into place."""
+    """Write a file whole, and the folder it is in."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data.encode() if isinstance(data, str) else data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(draft, 0o666 & ~mask)
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as draft:
+        draft.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
 def to_json(document: Any, indent: int | None = None) -> str:
