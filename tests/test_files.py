@@ -4,10 +4,15 @@ import gzip
 import io
 import json
 import os
+import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import feather
 
 import goldless as gl
 from goldless.votes import columns, text_columns
@@ -116,7 +121,7 @@ def test_a_long_table_by_given_columns():
 
 def test_repeated_votes_count_once_and_contradictions_are_named():
     text = "item,voter,label\n1,x,up\n1,x,up\n1,y,down\n"
-    assert "1 rows repeat" in read(text).notes[0]
+    assert "1 row repeats" in read(text).notes[0]
     with pytest.raises(VotesFileError, match="voter 'x' gave item '1' two different labels"):
         read(text.replace("1,x,up\n1,x,up", "1,x,up\n1,x,down"))
 
@@ -182,8 +187,8 @@ BAD = {
         b",".join(b"v%d" % i for i in range(10**6)) + b"\n" + b"1," * 10**6 + b"0\n",
         "more than 10,000 columns",
     ),
-    "huge field": (b'a,b\n"' + b"x" * 10**6 + b'",no\n', "field larger than field limit"),
-    "huge plain field": (b"a,b\n" + b"x" * 10**6 + b",no\nyes,no\n", "field larger than field limit"),
+    "huge field": (b'a,b\n"' + b"x" * 10**6 + b'",no\n', "more than 131,072 characters"),
+    "huge plain field": (b"a,b\n" + b"x" * 10**6 + b",no\nyes,no\n", "more than 131,072 characters"),
     "latin-1": ("a,b\noui,non\nété,oui\n".encode("latin-1"), "--encoding, such as latin-1"),
     "latin-1 header": ("é,b\noui,non\nnon,oui\n".encode("latin-1"), "--encoding, such as latin-1"),
     "utf-16": ("a,b\nyes,no\n".encode("utf-16"), "--encoding, such as latin-1 or utf-16"),
@@ -194,22 +199,111 @@ BAD = {
     "json list": (b'{"a": [1]}\n', "plain values"),
     "json scalar": (b'{"a": 1}\n3\n', "line 2 is not a JSON object"),
     "cut parquet": (b"PAR1" + b"\0" * 50, "damaged Parquet"),
-    "cut npz": (b"PK\x03\x04" + b"\0" * 50, "zip file but not npz"),
-    "cut gzip": (gzip.compress(WIDE.encode())[:-12], "compressed file is damaged"),
+    "cut npz": (b"PK\x03\x04" + b"\0" * 50, "begins like a zip file but is not npz"),
+    "cut gzip": (gzip.compress(WIDE.encode())[:-12], "is a damaged gzip file"),
+    "damaged gzip": (gzip.compress(WIDE.encode() * 50)[:40] + b"\xff" * 40, "is a damaged gzip file"),
+    "long label": (b"a,b,c\nyes,no," + b"x" * 10**5 + b"\nno,no,yes\n", "xxx…"),
+    "probabilities": (b"a,b\n" + b"".join(b"0.%d,1\n" % i for i in range(10, 99)), "if they are probabilities"),
+    "few probabilities": (b"a,b\n0.1,0.3\n0.5,1\n", "if they are probabilities"),
+    "capitals": (b"a,b\nYes,no\nyes,No\n", "they differ in capital letters only"),
+    "scale": (
+        b"a,b\n1,2\n3,5\n",
+        "given to item 2 by 'a'); if one of them means 'no vote', pass it with --missing, "
+        "otherwise make two classes of them, such as 5 and the rest",
+    ),
+    "json array": (b'[{"a": 1, "b": 0}]', "one JSON array"),
+    "json array on many lines": (b'[\n{"a": 1, "b": 0}\n]', "one JSON array"),
 }
+
+
+def zipped(**files):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return data.getvalue()
+
+
+BAD["spreadsheet"] = (zipped(**{"[Content_Types].xml": "<Types/>"}), "is a spreadsheet: save it as CSV")
+BAD["zip"] = (zipped(notes="hello"), "is a zip file but not npz")
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_file_is_one_clear_line(case, tmp_path):
     data, said = BAD[case]
-    path = tmp_path / "votes.txt"
+    path = tmp_path / ("votes.json" if case.startswith("json array") else "votes.txt")
     path.write_bytes(data)
-    for source in (path, io.BytesIO(data)):
+    for source in (path,) if path.suffix == ".json" else (path, io.BytesIO(data)):
         with pytest.raises(VotesFileError) as stop:
             read_votes(source)
         assert said in str(stop.value)
         assert "\n" not in str(stop.value)
         assert len(str(stop.value)) < 400 + len(str(path))
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "npz", "parquet", "feather"])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_damaged_bytes_are_read_or_refused_in_one_line(kind, streamed, rng, tmp_path):
+    votes = rng.choice(["yes", "no"], (300, 4)).tolist()
+    frame = pl.DataFrame(votes, schema=list("abcd"), orient="row")
+    path = tmp_path / f"votes.{kind}"
+    if kind == "npz":
+        np.savez(path, votes=np.array(votes))
+    elif kind == "csv.gz":
+        path.write_bytes(gzip.compress(frame.write_csv().encode()))
+    elif kind == "feather":
+        feather.write_feather(frame.to_pandas(), path, compression="uncompressed")
+    else:
+        {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[kind](path)
+    whole = path.read_bytes()
+    for _ in range(150):
+        data = bytearray(whole[: rng.integers(len(whole) // 2, len(whole) + 1)])
+        for place in rng.integers(0, len(data), rng.integers(1, 20)):
+            data[place] = rng.integers(256)
+        path.write_bytes(data)
+        assert "\n" not in (said := refusal(path, streamed))
+        assert len(said) < 500 + len(str(path))
+
+
+def refusal(path, streamed):
+    """Return why a file is refused, or nothing if it can be read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of votes that are odd and no more
+        try:
+            gl.MajorityVote().fit(gl.VoteStream(path)) if streamed else read_votes(path)
+        except ValueError as error:
+            return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_arrow_file_that_points_outside_its_bytes_is_refused(streamed, tmp_path):
+    ends = pa.py_buffer(np.array([0, 3, 2**30, 5], dtype=np.int32))
+    column = pa.StringArray.from_buffers(3, ends, pa.py_buffer(b"yesno"))
+    table = pa.table({"a": column, "b": pa.array(["yes", "no", "yes"])})
+    with pa.OSFile(str(tmp_path / "votes.feather"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    assert "offset" in refusal(tmp_path / "votes.feather", streamed)
+
+
+def test_long_tables_keep_the_order_of_the_file_in_every_format(tmp_path):
+    rows = [
+        (f"{item}", f"v{voter}", "yes" if (item + voter) % 2 else "no")
+        for item in range(30)
+        for voter in range(9, 0, -1)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "voter", "label"], orient="row")
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        votes = read_votes(tmp_path / name).votes
+        assert votes.items.tolist() == [str(item) for item in range(30)]
+        assert votes.voters.tolist() == [f"v{voter}" for voter in range(9, 0, -1)]
+
+
+def test_a_misspelt_column_is_recognised():
+    with pytest.raises(VotesFileError, match=r"--truth 'Anne' is not a column of .*; did you mean 'ann'\?"):
+        read(WIDE, truth="Anne")
 
 
 def test_latin_1_when_told():

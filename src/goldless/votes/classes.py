@@ -127,5 +127,10 @@ def plain_label(label: Any) -> Any:
 
 def listed(labels: Iterable) -> str:
     """Return the first few labels for a message."""
-    shown = [repr(plain_label(label)) for label in labels]
-    return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+    labels = list(labels)
+    shown = [_short(repr(plain_label(label))) for label in labels[:5]]
+    return ", ".join(shown) + (", ..." if len(labels) > 5 else "")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -9,8 +9,10 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -61,7 +63,7 @@ def open_source(source: str | os.PathLike | BinaryIO) -> tuple[BinaryIO, str, in
     """Return a stream that can seek, its name for messages, and its size in bytes; decompress gzip."""
     if not isinstance(source, str | os.PathLike):
         data = source.read()
-        return _unzipped(io.BytesIO(data)), "standard input", len(data)
+        return _unzipped(io.BytesIO(data), "standard input"), "standard input", len(data)
     path = Path(source)
     try:
         if path.is_dir():
@@ -69,13 +71,13 @@ def open_source(source: str | os.PathLike | BinaryIO) -> tuple[BinaryIO, str, in
         stream = path.open("rb")
         if not stream.seekable():  # a pipe with a name, such as /dev/stdin
             data = stream.read()
-            return _unzipped(io.BytesIO(data)), str(path), len(data)
-        return _unzipped(stream), str(path), path.stat().st_size
+            return _unzipped(io.BytesIO(data), str(path)), str(path), len(data)
+        return _unzipped(stream, str(path)), str(path), path.stat().st_size
     except OSError as error:
         raise VotesFileError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
 
 
-def _unzipped(stream: BinaryIO) -> BinaryIO:
+def _unzipped(stream: BinaryIO, name: str) -> BinaryIO:
     start = stream.read(2)
     stream.seek(0)
     if start != b"\x1f\x8b":
@@ -83,8 +85,8 @@ def _unzipped(stream: BinaryIO) -> BinaryIO:
     try:
         with stream:
             return io.BytesIO(gzip.decompress(stream.read()))
-    except (OSError, EOFError) as error:
-        raise VotesFileError(f"the compressed file is damaged ({error})") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise VotesFileError(f"{name} is a damaged gzip file ({error})") from None
 
 
 def detect_format(stream: BinaryIO, name: str) -> str:
@@ -175,12 +177,21 @@ def _distinct_keys(keys: NDArray[np.uint64], few: int = 6) -> tuple[list, NDArra
     rest = np.ones(len(keys), dtype=bool)
     while rest.any():
         if len(found) == few:
-            return list((unique := np.unique(keys, return_inverse=True))[0]), unique[1]
+            distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            order = np.argsort(first)  # as they come in the file, so that every format gives one order
+            return list(distinct[order]), np.argsort(order)[inverse]
         here = keys == keys[rest.argmax()]
         found.append(keys[here.argmax()])
         inverse[here] = len(found) - 1
         rest &= ~here
     return found, inverse
+
+
+def nearest(wanted: str, names: Iterable[str]) -> str:
+    """Return a question that offers the name most like the one that is not there, or nothing."""
+    by_spelling = {name.casefold().strip(): name for name in names}
+    close = get_close_matches(wanted.casefold().strip(), by_spelling, n=1, cutoff=0.6)
+    return f"; did you mean {by_spelling[close[0]]!r}?" if close else ""
 
 
 def duplicated(names: Iterable[str]) -> str | None:

@@ -10,6 +10,7 @@ from goldless.votes.columns import (
     Column,
     Columns,
     VotesFileError,
+    nearest,
 )
 
 _ITEM_NAMES = (
@@ -32,6 +33,7 @@ _LABEL_NAMES = (
 TRUTH_NAMES = {"truth", "gold", "y_true", "true_label", "gold_label", "ground_truth", "y", "target"}
 
 MAX_LABELS = 50
+MAKE_VOTES = "if they are probabilities, make votes of them first, such as 1 where it is above 0.5 and 0 elsewhere"
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,11 @@ def check_names(by_name: dict[str, Column], options: ReadOptions, name: str) -> 
         *(("ignore", ignored) for ignored in options.ignore),
     ):
         if wanted is not None and wanted not in by_name:
-            close = ", ".join(repr(column) for column in list(by_name)[:8]) + (", ..." if len(by_name) > 8 else "")
-            raise VotesFileError(f"--{role} {wanted!r} is not a column of {name}; its columns are {close}")
+            there = ", ".join(repr(column) for column in list(by_name)[:8]) + (", ..." if len(by_name) > 8 else "")
+            raise VotesFileError(
+                f"--{role} {wanted!r} is not a column of {name}"
+                + (nearest(wanted, by_name) or f"; its columns are {there}")
+            )
 
 
 def long_roles(by_name: dict[str, Column], options: ReadOptions) -> tuple[str, str, str] | None:
@@ -102,6 +107,11 @@ def wide_roles(
         raise VotesFileError(f"{name} has no column of votes left")
     for column in voters:
         if len(column.values) > MAX_LABELS:
+            if are_probabilities(column.values):
+                raise VotesFileError(
+                    f"column {short(column.name)!r} of {name} holds {len(column.values):,} numbers from 0 to 1, "
+                    f"such as {short(column.values[0])}: {MAKE_VOTES}"
+                )
             shown = ", ".join(repr(short(value)) for value in column.values[:2])
             raise VotesFileError(
                 f"column {short(column.name)!r} of {name} holds {len(column.values):,} different values, such as "
@@ -118,10 +128,21 @@ def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
     first, others = columns[0], columns[1:]
     if named and plain_title(first.name) in _ITEM_NAMES and len(first.values) > 2:
         return first
-    if len(first.values) > 3 and len(first.values) == len(first.positions):
+    if len(first.values) <= 3 or are_probabilities(first.values):
+        return None
+    if len(first.values) == len(first.positions):
         return first
     votes = {value for column in others if len(column.values) <= MAX_LABELS for value in column.values}
-    return first if len(first.values) > 3 and votes and not votes.intersection(first.values) else None
+    return first if votes and not votes.intersection(first.values) else None
+
+
+def are_probabilities(values: Sequence[Any]) -> bool:
+    """Whether labels are numbers from 0 to 1, some of them neither."""
+    try:
+        numbers = {float(value) for value in values}
+    except (TypeError, ValueError):
+        return False
+    return all(0 <= number <= 1 for number in numbers) and bool(numbers - {0.0, 1.0})
 
 
 def short(value: Any, length: int = 40) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,16 @@ from goldless.votes.columns import (
     duplicated,
 )
 from goldless.votes.encoding import Votes, encode_positions
-from goldless.votes.file_roles import MAX_LABELS, TRUTH_NAMES, ReadOptions, plain_title, short, wide_roles
+from goldless.votes.file_roles import (
+    MAKE_VOTES,
+    MAX_LABELS,
+    TRUTH_NAMES,
+    ReadOptions,
+    are_probabilities,
+    plain_title,
+    short,
+    wide_roles,
+)
 from goldless.votes.other_columns import factorise
 
 _MAX_CELLS = 4_000_000_000
@@ -145,10 +155,12 @@ def long_votes(
     notes = []
     repeated = int(said.sum()) - int((flat >= 0).sum())
     if repeated:
-        notes.append(f"{repeated:,} rows repeat a vote of the same voter on the same item and count once.")
+        rows, count = ("row repeats", "counts") if repeated == 1 else ("rows repeat", "count")
+        notes.append(f"{repeated:,} {rows} a vote of the same voter on the same item and {count} once.")
     nameless = int((~whole).sum())
     if nameless:
-        notes.append(f"{nameless:,} rows without an item or a voter were left out.")
+        rows, were = ("row", "was") if nameless == 1 else ("rows", "were")
+        notes.append(f"{nameless:,} {rows} without an item or a voter {were} left out.")
     how = (
         f"Read as {table.how}, long ({item.name!r}, {voter.name!r}, {label.name!r}): {int(said.sum()):,} votes of "
         f"{n_voters:,} voters on {n_items:,} items{_truth_words(options)}."
@@ -260,7 +272,7 @@ def _finish(
             positions, labels, used=known, voters=np.array(voters, dtype=object), items=items, positive=positive
         )
     except ValueError as error:
-        raise VotesFileError(f"{name}: {_on_the_command_line(str(error))}") from None
+        raise VotesFileError(f"{name}: {_on_the_command_line(str(error), known)}") from None
     column = truth if truth is not None else by_name.get(options.truth) if options.truth is not None else None
     return VotesFile(
         votes, None if column is None else _truth_codes(column, votes, options, name), how, tuple(notes), name
@@ -294,11 +306,28 @@ def _item(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _on_the_command_line(message: str) -> str:
-    """Name the options of the command line beside those of Python."""
+def _on_the_command_line(message: str, labels: list[Any]) -> str:
+    """Say it to somebody who has a file and no Python: options by name, items from 1, what to make of labels."""
+    message = re.sub(
+        r"the third is in row (\d+), column",
+        lambda found: f"the third is given to item {int(found[1]) + 1:,} by",
+        message,
+    )
+    if are_probabilities(labels):
+        two = MAKE_VOTES
+    elif len({str(label).casefold() for label in labels}) == 2:
+        two = "they differ in capital letters only: spell them alike"
+    else:
+        two = (
+            "if one of them means 'no vote', pass it with --missing, otherwise make two classes of them, such as "
+            f"{short(max(labels, key=str))} and the rest"
+        )
     return (
         message.replace("pass missing=0 ", "pass --missing 0 ")
         .replace("or missing=-1 ", "or --missing -1 ")
-        .replace("pass it as missing=...", "pass it with --missing")
+        .replace(
+            "if one of them means 'no vote', pass it as missing=..., otherwise combine one class against the rest",
+            two,
+        )
         .rstrip(".")
     )

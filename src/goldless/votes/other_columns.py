@@ -19,6 +19,8 @@ from goldless.votes.columns import (
     VotesFileError,
 )
 
+_AN_ARRAY = "{name} is one JSON array, where each line is to be an object of its own: jq -c '.[]' makes such lines"
+
 
 def read_json_lines(stream: BinaryIO, name: str, *, size: int = 0, progress: Progress | None = None) -> Columns:
     """Read one JSON object a line; a key that a line lacks is a missing value."""
@@ -57,8 +59,12 @@ def _records(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
+            if number == 1 and line.lstrip()[:1] == b"[":
+                raise VotesFileError(_AN_ARRAY.format(name=name)) from None
             why = error.msg if isinstance(error, json.JSONDecodeError) else "not UTF-8 text"
             raise VotesFileError(f"{name}: line {number} is not JSON ({why}); each line is one object") from None
+        if number == 1 and isinstance(record, list):
+            raise VotesFileError(_AN_ARRAY.format(name=name))
         if not isinstance(record, dict):
             raise VotesFileError(
                 f'{name}: line {number} is not a JSON object; each line is one, such as {{"judge": "yes"}}'
@@ -76,17 +82,25 @@ def read_arrow(stream: BinaryIO, name: str, kind: str) -> Columns:
             f"{name} is {kind.capitalize()}, which needs pyarrow: pip install 'goldless[io]'"
         ) from None
     try:
+        if kind == "parquet":
+            _refuse_wide(name, parquet.read_metadata(stream).num_columns)
+            stream.seek(0)
         table = parquet.read_table(stream) if kind == "parquet" else feather.read_table(stream)
+        _refuse_wide(name, table.num_columns)
+        if not table.num_rows:
+            raise VotesFileError(f"{name} has columns but no rows")
+        table.validate(full=True)  # a damaged file may point outside its own bytes
+        columns = [arrow_column(title, table.column(i), name, pa) for i, title in enumerate(table.column_names)]
+    except VotesFileError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise VotesFileError(f"{name} is a damaged {kind.capitalize()} file: {str(error).splitlines()[0]}") from None
-    if table.num_columns > MAX_COLUMNS:
-        raise VotesFileError(
-            f"{name} has {table.num_columns:,} columns; at most {MAX_COLUMNS:,} voters can be combined"
-        )
-    if not table.num_rows:
-        raise VotesFileError(f"{name} has columns but no rows")
-    columns = [arrow_column(title, table.column(i), name, pa) for i, title in enumerate(table.column_names)]
     return Columns(columns, kind.capitalize())
+
+
+def _refuse_wide(name: str, n_columns: int) -> None:
+    if n_columns > MAX_COLUMNS:
+        raise VotesFileError(f"{name} has {n_columns:,} columns; at most {MAX_COLUMNS:,} voters can be combined")
 
 
 def arrow_column(title: str, chunked: Any, name: str, pa: Any) -> Column:
@@ -107,15 +121,24 @@ def read_npz(stream: BinaryIO, name: str) -> dict[str, NDArray]:
     """Read all arrays of an npz file, never a pickle."""
     try:
         with np.load(stream, allow_pickle=False) as arrays:
-            return {key: _not_bytes(arrays[key]) for key in arrays.files}
+            if "[Content_Types].xml" in arrays.files:
+                raise VotesFileError(f"{name} is a spreadsheet: save it as CSV")
+            read = {key: arrays[key] for key in arrays.files}
+            if not all(isinstance(array, np.ndarray) for array in read.values()):
+                raise VotesFileError(f"{name} is a zip file but not npz, which holds arrays and nothing else")
+            return {key: _not_bytes(array) for key, array in read.items()}
+    except (VotesFileError, MemoryError):
+        raise
     except ValueError as error:
         if "allow_pickle" in str(error) or "Object arrays" in str(error):
             raise VotesFileError(
                 f"{name} holds pickled objects, which are never loaded: save votes as numbers or fixed-width strings"
             ) from None
         raise VotesFileError(f"{name} is a damaged npz file: {error}") from None
-    except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise VotesFileError(f"{name} is a zip file but not npz ({error})") from None
+    except zipfile.BadZipFile as error:
+        raise VotesFileError(f"{name} begins like a zip file but is not npz ({error})") from None
+    except Exception as error:  # the parsers of zip files and of headers stumble in many ways over damaged bytes
+        raise VotesFileError(f"{name} is a damaged npz file: {str(error).splitlines()[0]}") from None
 
 
 def _not_bytes(array: NDArray) -> NDArray:

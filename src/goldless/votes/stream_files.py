@@ -64,15 +64,21 @@ class TableReader:
         import pyarrow as pa
 
         try:
-            if piece.kind == "parquet":
-                yield from self._parquet(piece, columns)
-            elif piece.kind == "feather":
-                yield from self._feather(piece, columns)
-            else:
+            if piece.kind == "csv":
                 yield from self._text(piece, columns)
+                return
+            for batch in self._parquet(piece, columns) if piece.kind == "parquet" else self._feather(piece, columns):
+                batch.validate(full=True)  # a damaged file may point outside its own bytes
+                yield batch
         except KeyError as error:
             raise VotesFileError(f"{piece.path} has no column {error.args[0]!r}, which other files have") from None
+        except csv.Error as error:
+            raise VotesFileError(f"{piece.path} is not a table of votes: {error}") from None
         except (pa.ArrowException, OSError) as error:
+            if "straddling object" in str(error):
+                raise VotesFileError(
+                    f"{piece.path} holds a line of more than {_CSV_BLOCK:,} bytes: is a quotation mark left open?"
+                ) from None
             raise VotesFileError(f"cannot read {piece.path}: {str(error).splitlines()[0]}") from None
 
     def _parquet(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
@@ -162,7 +168,7 @@ def _width(kind: Any) -> int:
 
 def _check_columns(path: str, wanted: list[str], present: list[str]) -> None:
     if len(present) > MAX_COLUMNS:
-        raise VotesFileError(f"{path} has {len(present):,} columns; at most {MAX_COLUMNS:,} voters can be combined")
+        raise VotesFileError(f"{path} has more than {MAX_COLUMNS:,} columns, more voters than can be combined")
     for name in present if wanted is present else wanted:
         if present.count(name) > 1:
             raise VotesFileError(f"{path} has two columns named {name!r}: give every voter its own name")

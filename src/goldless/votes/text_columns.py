@@ -55,6 +55,11 @@ def read_text(
     except (UnicodeError, LookupError) as error:
         raise VotesFileError(f"cannot read {name} as {encoding} text: {error}") from None
     except csv.Error as error:
+        if "field larger" in str(error):
+            raise VotesFileError(
+                f"{name} holds a field of more than {csv.field_size_limit():,} characters, which no label is: is a "
+                "quotation mark left open?"
+            ) from None
         raise VotesFileError(f"{name} is not a table of votes: {error}") from None
 
 
