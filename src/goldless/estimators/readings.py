@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 from goldless.estimators.fit_votes import FitVotes
 from goldless.estimators.rooting import Rooting
-from goldless.estimators.tree_fit import fit_tree
+from goldless.estimators.tree_fit import fit_passes
 from goldless.maths.em import RatePrior
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.partitions import voters_in_groups
 from goldless.maths.search import Structure
 from goldless.progress import part
+from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 
 NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
@@ -29,7 +30,7 @@ def nearby_readings(
 
     A reading that only adds voters to groups, and hardly fits better for it, is no other reading and left out.
     """
-    positive = model.log_likelihood_ratio(table.codes) > 0
+    positive = GroupedPatterns(table, model.groups).positive(model)
     same = [np.array_equal(reading.groups, model.groups) for reading in structure.readings]
     chosen = structure.readings[same.index(True) if any(same) else 0]
     others = [reading for reading in structure.readings if reading is not chosen]
@@ -37,8 +38,8 @@ def nearby_readings(
     compared = [other for other in others if not other.is_idle_extension_of(chosen)][:_READINGS_FITTED]
     for number, reading in enumerate(compared):
         with part("comparing other readings", number / len(compared), (number + 1) / len(compared)):
-            other = fit_tree(table, reading.groups, prior, _ITERATIONS, _TOL).model
-        differs = (other.log_likelihood_ratio(table.codes) > 0) != positive
+            passes = GroupedPatterns(table, reading.groups)
+            differs = passes.positive(fit_passes(passes, prior, _ITERATIONS, _TOL).model) != positive
         margin = max(0.0, reading.objective - chosen.objective) / structure.penalty
         found.append(Rooting(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
     return tuple(found)

@@ -103,8 +103,12 @@ def unit_vote_counts(
 
 def fit_tree(table: PatternTable, groups: NDArray[np.int64], prior: RatePrior, max_iter: int, tol: float) -> EMResult:
     """Run EM for given groups from one soft vote a unit."""
-    passes = GroupedPatterns(table, groups)
-    start = prior.maximise(passes.unit_votes(), groups)
+    return fit_passes(GroupedPatterns(table, groups), prior, max_iter, tol)
+
+
+def fit_passes(passes: GroupedPatterns, prior: RatePrior, max_iter: int, tol: float) -> EMResult:
+    """Run EM on votes packed for their groups from one soft vote a unit."""
+    start = prior.maximise(passes.unit_votes(), passes.groups)
     return run_em(start, passes.expect, prior=prior, max_iter=max_iter, tol=tol)
 
 

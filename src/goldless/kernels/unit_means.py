@@ -11,6 +11,8 @@ from goldless.kernels import latent as kernel
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.units import NO_WIDE, NO_WIDE_START, RowSums, UnitTables
 
+WideMeans = tuple[NDArray[np.float64], NDArray[np.bool_]]
+
 
 @dataclass(frozen=True, eq=False)
 class UnitMeans:
@@ -54,7 +56,7 @@ class UnitMeans:
             tables[:, byte] += np.stack([mean, asked])[:, local]
         return cls(plan, tables, wide, likelihood)
 
-    def wide_means(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def wide_means(self, packed: NDArray[np.uint8]) -> WideMeans:
         """Return the mean vote of each wide group and whether it voted, shape (n_wide, n_rows)."""
         plan = self.plan
         votes = np.zeros((len(plan.wide_groups), len(packed), 2))
@@ -64,19 +66,19 @@ class UnitMeans:
         said = votes.sum(axis=2)
         return votes[:, :, 1] / np.maximum(said, 1), said > 0
 
-    def hub_share(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the mean over units of their mean vote, for every row."""
+    def hub_share(self, packed: NDArray[np.uint8], of_wide: WideMeans) -> NDArray[np.float64]:
+        """Return the mean over units of their mean vote, for every row; ``of_wide`` are its :meth:`wide_means`."""
         sums = np.empty((len(packed), 2))
         kernel.evaluate(packed, self.tables, NO_WIDE, NO_WIDE_START, np.zeros((0, 2, 2)), sums)
-        mean, asked = self.wide_means(packed)
+        mean, asked = of_wide
         return (sums[:, 0] + (mean * asked).sum(axis=0)) / np.maximum(sums[:, 1] + asked.sum(axis=0), 1)
 
-    def sums(self, packed: NDArray[np.uint8], weights: NDArray[np.float64]) -> RowSums:
+    def sums(self, packed: NDArray[np.uint8], weights: NDArray[np.float64], of_wide: WideMeans) -> RowSums:
         """Return what rows with these weights, one for each state of the hub, add to an M-step."""
         plan = self.plan
         histogram = np.zeros((weights.shape[1], plan.n_narrow, 256))
         kernel.accumulate(packed, weights, histogram)
-        mean, asked = self.wide_means(packed)
+        mean, asked = of_wide
         latent = np.stack([1 - mean, mean], axis=1) * asked[:, None]
         wide_histogram = np.zeros((len(self.wide), 256))
         for number in range(len(plan.wide_groups)):

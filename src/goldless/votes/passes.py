@@ -17,7 +17,7 @@ from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.patterns import PatternTable
 
 _N_CHUNKS = 16
-_SMALLEST_CHUNK = 4096  # a smaller piece costs more in histograms than it saves
+_SMALLEST_CHUNK = 4096  # fewer rows are not cut: that costs more in histograms than it saves
 
 
 class GroupedPatterns:
@@ -31,8 +31,9 @@ class GroupedPatterns:
         self._plan = PackingPlan.for_groups(groups, 2 if table.complete else 3)
         self._packed = self._plan.pack_bits(table.packed)
         self._counts = table.counts.astype(np.float64)
-        chunk_rows = max(-(-len(self._packed) // _N_CHUNKS), _SMALLEST_CHUNK)
-        self._chunks = row_chunks(len(self._packed), chunk_rows)
+        n_rows = len(self._packed)
+        n_chunks = min(max(-(-n_rows // _SMALLEST_CHUNK), 1), _N_CHUNKS)
+        self._chunks = row_chunks(n_rows, max(-(-n_rows // n_chunks), 1))
         counted = ordered_map(
             lambda rows: byte_totals(self._plan, self._packed[rows], self._counts[rows]), self._chunks
         )
@@ -50,6 +51,12 @@ class GroupedPatterns:
         latents, votes = tables.expected(sums, self._totals)
         return ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
 
+    def positive(self, model: LatentModel) -> NDArray[np.bool_]:
+        """Return which patterns are likelier for a positive item under a model with these groups."""
+        tables = model.unit_tables(self._plan)
+        parts = ordered_map(lambda rows: tables.hub_log_ratio(self._packed[rows])[:, 0] > 0, self._chunks)
+        return np.concatenate(parts)
+
     def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
         """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote.
 
@@ -62,12 +69,13 @@ class GroupedPatterns:
 
         def sums_of(rows: slice) -> RowSums:
             packed = self._packed[rows]
+            of_wide = means.wide_means(packed)
             if hub is None:
-                share = means.hub_share(packed)
+                share = means.hub_share(packed, of_wide)
                 weights = np.stack([1 - share, share], axis=1)
             else:
                 weights = hub[rows]
-            return means.sums(packed, weights * self._counts[rows, None])
+            return means.sums(packed, weights * self._counts[rows, None], of_wide)
 
         sums = reduce(RowSums.plus, ordered_map(sums_of, self._chunks))
         latents, votes = means.expected(sums, self._totals, np.bincount(self.groups) >= 2)
