@@ -449,6 +449,40 @@ def test_resamples_compare_only_likely_groupings_and_find_the_same(rng):
     assert likely_partitions(PairCounts.of(codes[:, :3].copy()).covariance(), 400, 10) is None
 
 
+def echoing_pair(correlation, n_items, n_voters, rng):
+    """Votes of equally good voters, two of whom share errors with a given correlation within each class."""
+    y = rng.random(n_items) < 0.5
+    right = rng.random((n_items, n_voters)) < 0.7
+    right[:, 1] = np.where(rng.random(n_items) < correlation, right[:, 0], right[:, 1])
+    return (right == y[:, None]).astype(np.int8)
+
+
+@pytest.mark.parametrize(("n_items", "n_voters"), [(300, 7), (2000, 12)])
+def test_how_faint_an_echo_can_be_and_still_show(n_items, n_voters, rng):
+    found = {}
+    for times in (0.0, 0.5, 2.0):
+        results = []
+        for _ in range(20):
+            price = group_prices(n_voters, np.log(n_items), 2.0)[2]
+            correlation = times * np.sqrt(price / n_items) / 0.84  # in units of the spread within a class
+            estimate = PairCounts.of(echoing_pair(correlation, n_items, n_voters, rng)).covariance()
+            results.append(search_structure(estimate, n_items))
+        found[times] = np.mean([result.groups[0] == result.groups[1] for result in results])
+        faintest = np.median([result.faintest_pair for result in results])
+        assert faintest == pytest.approx(np.sqrt(price / n_items), rel=0.15)  # of voters with even votes
+    assert found[0.0] == 0
+    assert found[0.5] <= 0.1
+    assert found[2.0] >= 0.8
+
+
+def test_the_verdict_says_how_faint_an_echo_could_hide(rng):
+    few, many = (gl.random_model([1] * 8, random_state=1).sample(n, rng)[0] for n in (150, 20_000))
+    model = gl.LatentSML().fit(few)
+    assert model.n_groups_ == 8
+    assert "these votes show it only from a correlation of about 0.3" in model.verdict_
+    assert "these votes" not in gl.LatentSML().fit(many).verdict_
+
+
 def test_a_lower_price_finds_weaker_groups(rng):
     model = gl.random_model([3] + [1] * 11, group_accuracy=(0.75, 0.8), random_state=rng)
     estimate = covariance_of(model, 1000, rng)

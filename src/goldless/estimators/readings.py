@@ -17,6 +17,7 @@ from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 
 NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
+_FAINT = 0.1  # correlation beyond Y that is worth a word when it could not be seen
 _CLEAR_MISFIT = 3.0  # standard deviations of the residual
 _READINGS_FITTED = 6
 _ITERATIONS = 60
@@ -60,7 +61,7 @@ def describe_reading(
     ambiguous: bool,
     structure: Structure | None,
 ) -> str:
-    """Return one sentence on the reading that was used, the nearest other one, and what neither explains."""
+    """Return in one sentence which reading was used, what could not be seen, and what other readings would change."""
     m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups)
     if structure is None:
         few = votes.n_items < 2 * m
@@ -68,13 +69,24 @@ def describe_reading(
         if m == 3:
             reason = "between three voters no number of items can show it"
         return f"{used} ({reason}); dependence is not ruled out." if not grouped else f"{used}, as given."
-    return f"{used}{_beside_others(structure, groups, nearest, ambiguous)}{_left_over(structure)}."
+    unseen = "" if grouped else _too_faint(structure)
+    return f"{used}{unseen}{_beside_others(structure, groups, nearest, ambiguous)}{_left_over(structure)}."
+
+
+def _too_faint(structure: Structure) -> str:
+    """Return from which correlation beyond Y on an echo would show, if weak ones would not."""
+    if structure.faintest_pair < _FAINT:
+        return ""
+    if structure.faintest_pair >= 1:
+        return " (these votes could not show it)"
+    return f" (these votes show it only from a correlation of about {structure.faintest_pair:.2f} on)"
 
 
 def _beside_others(structure: Structure, groups: NDArray[np.int64], nearest: Rooting | None, ambiguous: bool) -> str:
     """Return how the reading that was used compares with the nearest other one."""
     if nearest is None:
-        return "; every other reading of the votes fits clearly worse"
+        share = f"{100 * NOTABLE_CHANGE:.0f} %"
+        return f"; no other reading near it would change more than {share} of the labels"
     change = f"{100 * nearest.labels_changed:.0f} % of the labels"
     other = f"a reading with {voters_in_groups(nearest.groups)} voters in groups"
     if ambiguous:

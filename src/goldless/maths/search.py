@@ -73,6 +73,10 @@ class Structure:
         max(1, Q / dof) of the richest plausible structure: 1 when the model holds, larger when it misfits.
     penalty : float
         What each voter of a pair costs in the objective, the residual plus the prices of all groups.
+    faintest_pair : float
+        Correlation beyond what Y explains from which two voters can pay for a group of their own, the median over
+        pairs. Of pairs that share just that about a quarter is found, of those that share half of it hardly any, of
+        those that share twice as much nearly all.
     readings : tuple of Reading
         Structures met: first the one chosen, then the others, best first. Another root can have a slightly better
         objective than the one chosen.
@@ -85,6 +89,7 @@ class Structure:
     dof: int
     overdispersion: float
     penalty: float
+    faintest_pair: float
     readings: tuple[Reading, ...] = field(repr=False)
 
     @property
@@ -213,6 +218,7 @@ class _Problem:
         variance = np.maximum(estimate.standard_error**2, _VARIANCE_FLOOR / np.maximum(estimate.n_pairs, 1))
         self.covariance = np.where(known, estimate.covariance, 0.0)
         self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
+        self.spread = np.sqrt(np.maximum(1 - estimate.mean**2, _VARIANCE_FLOOR))
         self.lowest = lowest
         self.n_pairs = int(known.sum()) // 2
         self._blocks: dict[bytes, NDArray[np.float64]] = {}
@@ -367,6 +373,13 @@ class _Problem:
         order = np.lexsort([-np.arange(len(objective)), objective.round(9)])[:n_kept]
         return [Reading(partitions[row], float(objective[row]), float(cost[row])) for row in order]
 
+    def _faintest_pair(self, price: float) -> float:
+        """Return the correlation whose square, in units of its sampling variance, equals the price of a pair."""
+        known = self.weight > 0
+        if not known.any():
+            return np.inf
+        return float(np.median(np.sqrt(price / self.weight[known]) / np.outer(self.spread, self.spread)[known]))
+
     def structure(self, readings: list[Reading], overdispersion: float, price: NDArray[np.float64]) -> Structure:
         """Describe the best reading."""
         groups = readings[0].groups
@@ -379,5 +392,6 @@ class _Problem:
             dof=self.degrees_of_freedom(groups),
             overdispersion=overdispersion,
             penalty=float(price[2] / 2),
+            faintest_pair=self._faintest_pair(float(price[2])),
             readings=tuple(readings),
         )
