@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -17,10 +18,10 @@ import pytest
 import goldless as gl
 from goldless.cli import main, output
 from goldless.cli.demo import train_voters
-from goldless.cli.parser import build_parser
-from goldless.cli.screens import clean
+from goldless.cli.parser import build_parser, subparsers_of
+from goldless.experiments import NAMES
 from goldless.progress import listening
-from goldless.terminal import Style
+from goldless.terminal import Style, clean
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +198,61 @@ def test_a_bad_file_is_one_line_and_exit_code_one(command, tmp_path, monkeypatch
 def test_too_few_voters_is_one_line(tmp_path, capsys):
     (tmp_path / "two.csv").write_text("a,b\nyes,no\nno,no\n")
     assert main(["inspect", str(tmp_path / "two.csv")]) == 1
-    assert "needs 3 voters, got 2" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith(
+        "two.csv has 2 voters; who is right can be told without labels only from three or more that differ\n"
+    )
+    for name, rows, why in (
+        ("same", "1,1,1\n0,0,0\n", "those that use both labels all say the same"),
+        ("constant", "1,0,1\n1,0,1\n", "none of them uses both labels"),
+        ("copies", "1,0,1\n0,0,0\n0,1,0\n", "only two different ones use both labels"),
+    ):
+        (tmp_path / name).write_text("a,b,c\n" + rows * 20)
+        assert main(["combine", str(tmp_path / name)]) == 1
+        assert f"has 3 voters, but {why};" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["inspct", "votes.csv"], "there is no 'inspct'; did you mean 'inspect'?"),
+        (
+            ["inspect", "votes.csv", "--thruth", "y"],
+            "goldless inspect: there is no option --thruth; did you mean '--truth'?",
+        ),
+        (["combine", "f", "--engine", "strem"], "there is no 'strem'; did you mean 'stream'?"),
+        (
+            ["inspect", "my", "votes.csv"],
+            "there is one 'votes.csv' too many: a name with spaces needs quotation marks",
+        ),
+    ],
+)
+def test_misspelt_words_are_recognised(arguments, said, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.startswith("usage: goldless")
+    assert err.endswith("--help has the options and examples.\n")
+
+
+def test_the_parser_knows_the_experiments_without_importing_them():
+    experiment = subparsers_of(build_parser())["experiment"]
+    (name,) = (action for action in experiment._actions if action.dest == "name")
+    assert tuple(name.choices) == (*NAMES, "render")
+    code = "import sys, goldless.cli.parser as p; p.build_parser(); print({'numpy', 'numba'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "set()\n"
+
+
+def test_an_interrupt_is_one_line(votes, monkeypatch, capsys):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("goldless.cli.commands.read_votes", stop)
+    assert main(["report", str(votes), "-o", str(votes.parent / "never.html")]) == 130
+    assert capsys.readouterr().err == "goldless: stopped; nothing is left half-written\n"
+    assert not (votes.parent / "never.html").exists()
 
 
 def test_wrong_usage_has_exit_code_two(capsys):
@@ -221,6 +276,30 @@ def test_an_existing_output_is_kept_unless_forced(votes, tmp_path, capsys):
     assert main(["combine", str(votes), "-o", str(tmp_path)]) == 1
 
 
+@pytest.mark.parametrize("command", ["combine", "ask", "report"])
+def test_the_votes_are_never_overwritten(command, votes, tmp_path, capsys):
+    held = votes.read_bytes()
+    link = tmp_path / "link.csv"
+    link.symlink_to(votes)
+    for same in (votes, link, votes.parent / "." / votes.name):
+        assert main([command, str(votes), "-o", str(same), "--force"]) == 1
+        assert "holds the votes, which are never overwritten" in capsys.readouterr().err
+    assert votes.read_bytes() == held
+    assert main(["combine", str(votes.parent), "-o", str(votes.parent / "labels.csv")]) == 1
+    assert "would be read as votes" in capsys.readouterr().err
+
+
+def test_json_and_a_file_are_both_written(votes, tmp_path, capsys):
+    for command, name in (("ask", "ask.csv"), ("report", "page.html"), ("combine", "labels.csv")):
+        assert main([command, str(votes), "--ignore", "truth", "--json", "-o", str(tmp_path / name)]) == 0
+        assert json.loads(capsys.readouterr().out)
+        assert (tmp_path / name).stat().st_size > 100
+    assert main(["simulate", "--items", "3", "--json"]) == 0
+    simulated = json.loads(capsys.readouterr().out)
+    assert len(simulated["rows"]) == 3
+    assert len(simulated["columns"]) == len(simulated["rows"][0]) == 22
+
+
 def test_a_full_disk_is_one_line(votes, capsys):
     for command in ("combine", "report"):
         assert main([command, str(votes), "-o", "/dev/full"]) == 1
@@ -234,7 +313,7 @@ def test_a_full_disk_is_one_line(votes, capsys):
         )
     assert result.returncode == 1
     assert result.stderr.decode().splitlines() == [
-        "goldless: cannot write or read the output: no space left on device"
+        "goldless: cannot write to standard output: no space left on device"
     ]
 
 
@@ -425,6 +504,11 @@ def test_the_library_tells_its_stages_and_nobody_hears_by_default(votes):
     assert progress.line(4.0) == "Fitting: searching for groups [##########..........]  50 %, 4 s left"
     progress.hear("searching for groups", 0.4)
     assert " 50 %" in progress.line(4.0)
+    for width in (20, 40, 60, 80, 200):
+        assert len(progress.line(4.0, width)) < width
+    assert progress.line(4.0, 60).endswith("[######.....]  50 %, 4 s left")
+    progress.hear("searching for groups", 1.0)
+    assert progress.line(4.0) == "Fitting: searching for groups … 4 s"
     progress.hear("estimating accuracies", 0.0)
     assert progress.line(4.0) == "Fitting: estimating accuracies … 4 s"
 
@@ -487,13 +571,20 @@ def test_bench_compares_with_a_sum(capsys):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell, capsys):
+def test_completion(shell, tmp_path, capsys):
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert "inspect" in script
     assert "id-column" in script
     if shell == "bash":
-        ask = script + '\nCOMP_WORDS=(goldless ins); COMP_CWORD=1; _goldless; echo "${COMPREPLY[@]}"'
-        ask += '\nCOMP_WORDS=(goldless report --trut); COMP_CWORD=2; _goldless; echo "${COMPREPLY[@]}"'
-        result = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=False)
-        assert result.stdout.split() == ["inspect", "--truth"]
+        words = [["ins"], ["report", "--trut"], ["combine", "v.csv", "--engine", "s"], ["experiment", "ar"]]
+        words += [["inspect", "v.csv", "--truth", ""], ["inspect", "my"]]
+        ask = script
+        for line in words:
+            ask += f"\nCOMP_WORDS=(goldless {shlex.join(line)}); COMP_CWORD={len(line)}; _goldless"
+            ask += '; (IFS=,; echo "${COMPREPLY[*]}")'
+        (tmp_path / "my votes.csv").touch()
+        result = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert result.stdout.splitlines() == ["inspect", "--truth", "stream", "artificial", "", "my votes.csv"]
+    elif shutil.which(shell):  # it is at least a script of that shell
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
@@ -17,7 +18,7 @@ class Style:
     def __init__(self, stream: TextIO | None = None, colour: bool | None = None):
         stream = sys.stdout if stream is None else stream
         if colour is None:
-            colour = stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+            colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self.colour = colour
         encoding = (getattr(stream, "encoding", None) or "utf-8").lower()
         self.unicode = "utf" in encoding
@@ -41,6 +42,11 @@ class Style:
     def rule(self, width: int) -> str:
         """Return a horizontal line."""
         return self(("─" if self.unicode else "-") * width, "dim")
+
+
+def clean(text: str) -> str:
+    """Replace control characters, which a terminal would obey."""
+    return "".join("?" if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in text)
 
 
 def columns(header: Sequence[str], rows: Iterable[Sequence[str]], style: Style, align: str) -> list[str]:

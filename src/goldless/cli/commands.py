@@ -23,10 +23,13 @@ from goldless.cli.screens import inspect_screen
 from goldless.cli.streaming import combine_stream, is_streamed
 from goldless.report import render_html, summarize
 from goldless.report.html import check_report_extra
-from goldless.terminal import Style
+from goldless.terminal import Style, clean
 from goldless.votes.files import VotesFile, read_votes
 
-FITTING = "Fitting"
+FITTING, CHECKING = "Fitting", "Checking"
+_PAGE = "report.html"
+_FEWEST = 3
+_FIRST_ITEMS = 1000
 
 
 def inspect(arguments: argparse.Namespace) -> None:
@@ -44,30 +47,33 @@ def inspect(arguments: argparse.Namespace) -> None:
 
 def report(arguments: argparse.Namespace) -> None:
     """Write the page."""
-    if not arguments.json:
+    if arguments.json and arguments.output == "-":
+        raise ValueError("--json and -o - both print: name a file for the page, or leave out one of them")
+    output = arguments.output or (None if arguments.json else _PAGE)
+    if output is not None:
         check_report_extra()
-        check_output(arguments.output, arguments.force)
+        check_output(output, arguments.force, arguments.file)
     table, model, said = read_and_fit(arguments)
     summary = summary_of(arguments, table, model, said)
+    if output is not None:
+        with Progress("Drawing", arguments.quiet):
+            page = render_html(summary).encode()
+        write_output(output, page)
     if arguments.json:
         write_json(summary)
-        return
-    with Progress("Drawing", arguments.quiet):
-        page = render_html(summary).encode()
-    write_output(arguments.output, page)
-    if not arguments.quiet and arguments.output != "-":
+    elif not arguments.quiet and output != "-":
         _tell(table, said)
         write_lines(
             [
-                summary["answer"]["headline"],
-                f"Wrote {arguments.output} ({len(page) / 1e6:.2g} MB): open it in a browser.",
+                clean(summary["answer"]["headline"]),
+                f"Wrote {output} ({len(page) / 1e6:.2g} MB): open it in a browser.",
             ]
         )
 
 
 def combine(arguments: argparse.Namespace) -> None:
     """Write a label and its probability for every item."""
-    check_output(arguments.output, arguments.force)
+    check_output(arguments.output, arguments.force, arguments.file)
     if is_streamed(arguments):
         combine_stream(arguments)
         return
@@ -107,7 +113,7 @@ def combine(arguments: argparse.Namespace) -> None:
         write_json(facts)
     elif not arguments.quiet:
         _tell(table, said)
-        counted = " and ".join(f"{count:,} {name}" for name, count in facts["labelled"].items())
+        counted = " and ".join(f"{count:,} {clean(name)}" for name, count in facts["labelled"].items())
         scored = (
             f" Balanced accuracy against the truth: {100 * facts['balanced_accuracy']:.1f} %."
             if "balanced_accuracy" in facts
@@ -122,12 +128,15 @@ def combine(arguments: argparse.Namespace) -> None:
 
 def ask(arguments: argparse.Namespace) -> None:
     """Name items to label, with a gap for the label."""
-    check_output(arguments.output, arguments.force)
+    check_output(arguments.output, arguments.force, arguments.file)
     table, model, said = read_and_fit(arguments)
     votes = table.votes
     questions = model.next_to_label(votes, arguments.n)
     rows = question_rows(questions, votes, model.predict_proba(votes)[:, 1])
     sentence = describe_questions(questions, len(rows))
+    header = ["item", "label", f"probability of {_text(votes.classes[1])}"]
+    if arguments.output not in (None, "-") or not arguments.json:
+        write_output(arguments.output, _table(header, rows, arguments.output or "-"))
     if arguments.json:
         write_json(
             {
@@ -136,12 +145,10 @@ def ask(arguments: argparse.Namespace) -> None:
                 "enough": questions.enough,
                 "how": table.how,
                 "warnings": [*table.notes, *said],
+                "output": arguments.output,
             }
         )
-        return
-    header = ["item", "label", f"probability of {_text(votes.classes[1])}"]
-    write_output(arguments.output, _table(header, rows, arguments.output or "-"))
-    if not arguments.quiet:
+    elif not arguments.quiet:
         _tell(table, said)
         filled = "the file" if arguments.output in (None, "-") else arguments.output
         sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
@@ -172,9 +179,13 @@ def simulate(arguments: argparse.Namespace) -> None:
     else:
         header = ["item", *voters, "truth"]
         rows = ([item, *row, truth[item - 1]] for item, row in enumerate(votes, 1))
-    write_output(arguments.output, _table(header, rows, arguments.output or "-"))
     if arguments.output in (None, "-"):
+        if arguments.json:
+            write_json({"columns": header, "rows": list(rows)})
+        else:
+            write_output(arguments.output, _table(header, rows, arguments.output or "-"))
         return
+    write_output(arguments.output, _table(header, rows, arguments.output))
     if arguments.json:
         write_json(
             {"output": arguments.output, "n_items": arguments.items, "groups": arguments.groups, "truth": "truth"}
@@ -183,7 +194,7 @@ def simulate(arguments: argparse.Namespace) -> None:
         write_lines(
             [
                 f"Wrote {arguments.output}: {arguments.items:,} items x {len(voters)} voters, and their truth.",
-                f"Next: goldless inspect {arguments.output} --truth truth",
+                f"Next: goldless inspect {shlex.quote(arguments.output)} --truth truth",
             ]
         )
 
@@ -228,11 +239,32 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[Any, list[str]]:
     """Fit the default model, with what is known besides the votes; return it and its warnings as sentences."""
+    _check_voters(table.votes, table.name)
     options: dict[str, Any] = {} if structure is None else {"structure": structure}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = gl.LatentSML(**options).fit(table.votes, **facts)
     return model, [str(warning.message) for warning in caught]
+
+
+def _check_voters(votes: gl.Votes, name: str) -> None:
+    """Refuse votes of fewer than three different voters, in the words of somebody who has a file."""
+    n_voters = votes.n_voters
+    why = "; who is right can be told without labels only from three or more that differ"
+    if n_voters < _FEWEST:
+        raise ValueError(f"{name} has {'one voter' if n_voters == 1 else f'{n_voters} voters'}{why}")
+    first = votes.codes[:_FIRST_ITEMS] if votes.n_items > _FIRST_ITEMS else votes.codes
+    for codes in (first, votes.codes):  # mostly the first items tell
+        both = ((codes == 0).any(axis=0)) & ((codes == 1).any(axis=0))
+        n_different = len({codes[:, voter].tobytes() for voter in np.flatnonzero(both)})
+        if n_different >= _FEWEST:
+            return
+    few = (
+        "none of them uses both labels",
+        "those that use both labels all say the same",
+        "only two different ones use both labels",
+    )
+    raise ValueError(f"{name} has {n_voters} voters, but {few[n_different]}{why}")
 
 
 def _same_file(arguments: argparse.Namespace) -> str:
@@ -257,7 +289,7 @@ def summary_of(
     resamples: int | None = None,
 ) -> dict[str, Any]:
     """Return the summary of a model of the votes in a file."""
-    with Progress("Resampling the items", arguments.quiet) as progress:
+    with Progress(CHECKING, arguments.quiet) as progress:
         diagnosis = gl.diagnose(model, table.votes, resamples=resamples, progress=progress.update)
     return summarize(
         model,
@@ -274,10 +306,14 @@ def summary_of(
 
 def _tell(table: VotesFile, said: list[str]) -> None:
     """Say how the file was read and what was odd, on standard error."""
+    tell(table.how, [*table.notes, *said])
+
+
+def tell(how: str, warned: Sequence[str]) -> None:
+    """Say how votes were read and what was odd, on standard error; names in it cannot drive the terminal."""
     style = Style(sys.stderr)
-    sys.stderr.write(style(table.how, "dim") + "\n")
-    for sentence in [*table.notes, *said]:
-        sys.stderr.write(style("! ", "yellow") + sentence + "\n")
+    lines = [style(clean(how), "dim"), *(style("! ", "yellow") + clean(sentence) for sentence in warned)]
+    sys.stderr.write("\n".join(lines) + "\n")
 
 
 def _balanced(truth: np.ndarray, codes: np.ndarray) -> float:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 SHELLS = ("bash", "zsh", "fish")
+_PATHS = ("FILE", "DIR", "RECORD")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the script of a shell."""
+    from goldless.cli.parser import build_parser
+
+    sys.stdout.write(completion_script(build_parser(), arguments.shell))
 
 
 def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
@@ -15,42 +24,87 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
     commands = _commands(parser)
     if shell == "fish":
         return _fish(commands)
-    cases = "\n".join(
-        f'        {name}) words="{" ".join(_options(command))}";;' for name, (command, _) in commands.items()
-    )
-    script = f"""_goldless() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" words=""
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "{" ".join(commands)} --help --version" -- "$current"))
-        return
-    fi
+    script = _bash(commands)
+    if shell == "bash":
+        return script
+    loaded = "(( $+functions[compdef] )) || { autoload -U +X compinit && compinit; }"
+    return f"{loaded}\nautoload -U +X bashcompinit && bashcompinit\n{script}"
+
+
+def _bash(commands: dict[str, tuple[argparse.ArgumentParser, str]]) -> str:
+    """Offer commands, then what fits: values of the option before, options after a dash, words or files."""
+    options, values, words = [], [], []
+    for name, (command, _) in commands.items():
+        options.append(f'        {name}) words="{" ".join(_options(command))}";;')
+        for action in command._actions:
+            called = "|".join(f"{name}:{option}" for option in action.option_strings)
+            if called and action.nargs != 0 and action.metavar not in _PATHS:
+                values.append(f'        {called}) offer="{_choices(action)}"; files=no;;')
+            elif not called and action.choices:
+                words.append(f'        {name}) offer="{_choices(action)}"; files=no;;')
+    lines = "\n".join
+    return f"""_goldless() {{
+    local IFS=$'\\n' current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+    local command="${{COMP_WORDS[1]}}" words="" offer="" files=yes
     case "$command" in
-{cases}
+{lines(options)}
     esac
-    if [[ "$current" == -* ]]; then
-        COMPREPLY=($(compgen -W "$words" -- "$current"))
-    elif [ "$command" = completion ]; then
-        COMPREPLY=($(compgen -W "{" ".join(SHELLS)}" -- "$current"))
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        offer="{" ".join(commands)} --help --version" files=no
+    elif [[ "$current" == -* ]]; then
+        offer="$words" files=no
     else
+        if [ "$COMP_CWORD" -eq 2 ]; then
+        case "$command" in
+{lines(words)}
+        esac
+        fi
+        case "$command:$before" in
+{lines(values)}
+        esac
+    fi
+    if [ "$files" = yes ]; then
         COMPREPLY=($(compgen -f -- "$current"))
+    else
+        COMPREPLY=($(compgen -W "${{offer// /$IFS}}" -- "$current"))
     fi
 }}
 complete -o filenames -F _goldless goldless
 """
-    return script if shell == "bash" else "autoload -U +X bashcompinit && bashcompinit\n" + script
 
 
 def _fish(commands: dict[str, tuple[argparse.ArgumentParser, str]]) -> str:
-    lines = []
+    lines = [
+        "complete -c goldless -n __fish_use_subcommand -f -l help",
+        "complete -c goldless -n __fish_use_subcommand -f -l version",
+    ]
     for name, (command, help_text) in commands.items():
-        text = help_text.replace("'", "\\'")
-        lines.append(f"complete -c goldless -n __fish_use_subcommand -f -a {name} -d '{text}'")
-        lines += [
-            f"complete -c goldless -n '__fish_seen_subcommand_from {name}' -l {option[2:]}"
-            for option in _options(command)
-            if option.startswith("--")
-        ]
+        lines.append(f"complete -c goldless -n __fish_use_subcommand -f -a {name} -d {_quoted(help_text)}")
+        here = f"complete -c goldless -n '__fish_seen_subcommand_from {name}'"
+        for action in command._actions:
+            named = [
+                f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
+                for option in action.option_strings
+            ]
+            value = ""
+            if action.choices:
+                value = f" -x -a {_quoted(_choices(action))}"
+            elif action.nargs != 0:
+                value = " -r" if action.metavar in _PATHS else " -x"
+            if named:
+                lines.append(f"{here} {' '.join(named)}{value} -d {_quoted(action.help or '')}")
+            elif action.choices:
+                lines.append(f"{here} -f -a {_quoted(_choices(action))}")
     return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as one word of fish."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _choices(action: argparse.Action) -> str:
+    return " ".join(map(str, action.choices or ()))
 
 
 def _commands(parser: argparse.ArgumentParser) -> dict[str, tuple[argparse.ArgumentParser, str]]:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
+from goldless.spelling import nearest
+
 
 def read_costs(path: str) -> dict[str, float]:
     """Return the cost of each voter from a file with the columns ``voter, cost``.
@@ -54,7 +56,7 @@ def check_costs(path: str, costs: dict[str, float], names: Iterable[str]) -> Non
     names = list(names)
     unknown = [name for name in costs if name not in set(names)]
     if unknown:
-        raise ValueError(f"{path}: there is no voter {unknown[0]!r} in the votes")
+        raise ValueError(f"{path}: there is no voter {unknown[0]!r} in the votes{nearest(unknown[0], names)}")
     lacking = [name for name in names if name not in costs]
     if lacking:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
@@ -69,6 +71,8 @@ def named_voters(given: list[str], names: Iterable[str]) -> list[str]:
         parts = [text] if text in names else [part.strip() for part in text.split(",")]
         for part in parts:
             if part not in names:
-                raise ValueError(f"there is no voter {part!r}; the first is {names[0]!r}")
+                raise ValueError(
+                    f"there is no voter {part!r}" + (nearest(part, names) or f"; the first is {names[0]!r}")
+                )
         found += parts
     return list(dict.fromkeys(found))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import goldless as gl
-from goldless.cli.commands import FITTING, fit, write_json, write_lines
+from goldless.cli.commands import CHECKING, FITTING, fit, write_json, write_lines
 from goldless.cli.output import Progress, check_output, timed, write_output
 from goldless.cli.screens import inspect_screen
 from goldless.experiments.ensemble import make_ensemble, votes_of
@@ -36,15 +36,17 @@ def run(arguments: argparse.Namespace) -> None:
             table = train_voters(arguments.seed, progress.update)
         with Progress(FITTING, arguments.quiet):
             model, said = fit(table)
-        summary = summarize(
-            model,
-            table.votes,
-            truth=table.truth,
-            title="goldless demo: digits, odd or even",
-            source=table.how,
-            warnings=said,
-        )
-        page = _write_page(summary, arguments.output)
+        with Progress(CHECKING, arguments.quiet):
+            summary = summarize(
+                model,
+                table.votes,
+                truth=table.truth,
+                title="goldless demo: digits, odd or even",
+                source=table.how,
+                warnings=said,
+            )
+        with Progress("Drawing", arguments.quiet):
+            page = _write_page(summary, arguments.output)
     if arguments.json:
         write_json({**summary, "seconds": round(seconds[0], 2), "output": page})
         return

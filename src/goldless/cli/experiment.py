@@ -8,42 +8,11 @@ from pathlib import Path
 
 from goldless.cli.commands import write_json, write_lines
 from goldless.cli.output import Progress
-from goldless.experiments import NAMES, find_experiment
+from goldless.experiments import find_experiment
 from goldless.experiments.render import find_records, render, summary_of, write_run
 from goldless.experiments.runner import RECORD, run_experiment
 
 RENDER = "render"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    parser.add_argument("name", choices=[*NAMES, RENDER], metavar="NAME", help=f"{', '.join(NAMES)}, or {RENDER}")
-    parser.add_argument("records", nargs="*", metavar="RECORD", help=f"for {RENDER}: records, or folders of them")
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", required=True, help="folder to write to; a run continues there"
-    )
-    parser.add_argument("--draws", type=_positive, metavar="N", help="random draws (default: enough for the page)")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try the command")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all seeds (default 0)")
-    parser.add_argument("--workers", type=_positive, metavar="N", help="processes (default: one for each core)")
-    parser.add_argument("--data", metavar="DIR", help="folder of real data (default: GOLDLESS_DATA)")
-    parser.add_argument(
-        "--peers", action="store_true", help="panels: also other packages, each installed in its own environment"
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_positive,
-        default=120,
-        metavar="S",
-        help="panels: CPU seconds a peer may take (default 120)",
-    )
-    parser.add_argument(
-        "--most-votes",
-        type=_positive,
-        metavar="N",
-        help="panels: give slow peers (GLAD, MACE) only panels with so many votes",
-    )
-    parser.add_argument("--fresh", action="store_true", help="do again what is already done")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -104,10 +73,3 @@ def _render(arguments: argparse.Namespace, folder: Path) -> None:
         write_json({"files": written})
     elif not arguments.quiet:
         write_lines([f"Wrote {len(written)} files to {folder}."])
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return number

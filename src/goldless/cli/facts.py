@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from goldless.cli.costs import named_voters
+from goldless.cli.names import voter_names
 from goldless.votes.encoding import Votes, find_items
 from goldless.votes.sources import EncodedSource, VoteStream
 
@@ -22,7 +24,11 @@ def facts_of(arguments: argparse.Namespace, votes: Votes | VoteStream) -> dict[s
     if arguments.class_balance is not None:
         facts["class_balance"] = arguments.class_balance
     if arguments.trusted is not None:
-        facts["trusted"] = [name.strip() for name in arguments.trusted.split(",") if name.strip()]
+        facts["trusted"] = (
+            named_voters([arguments.trusted], voter_names(votes))
+            if isinstance(votes, Votes)
+            else [name.strip() for name in arguments.trusted.split(",") if name.strip()]
+        )
     return facts
 
 

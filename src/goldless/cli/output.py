@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -11,16 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from goldless.progress import listening
+from goldless.terminal import clean
 from goldless.whole_file import whole_file
 
 _PATIENCE = 2.0  # seconds before a bar is shown
+_AS_GOOD_AS_DONE = 0.995  # what is left then is another stage, which tells nothing of itself
 
 
-def check_output(path: str | None, force: bool) -> None:
-    """Refuse, before any work is done, an output that cannot or should not be written."""
+def check_output(path: str | None, force: bool, source: str | None = None) -> None:
+    """Refuse, before any work is done, an output that cannot or should not be written, such as over the votes."""
     if path is None or path == "-":
         return
     target = Path(path)
+    if source is not None and source != "-" and Path(source).exists():
+        votes = Path(source).resolve()
+        if target.resolve() == votes:
+            raise ValueError(f"{path} holds the votes, which are never overwritten; name another file to write")
+        if votes.is_dir() and votes in target.resolve().parents:
+            raise ValueError(f"{path} is in the folder of the votes, and would be read as votes; write it elsewhere")
     if target.is_dir():
         raise ValueError(f"{path} is a directory; name a file to write")
     if target.is_file() and not force:
@@ -33,7 +42,9 @@ def write_output(path: str | None, data: bytes) -> None:
     """Write a file whole or not at all; None and "-" are standard output."""
     if path is None or path == "-":
         binary = getattr(sys.stdout, "buffer", None)
-        if binary is None:
+        if sys.stdout.isatty():
+            sys.stdout.write("\n".join(clean(line) for line in data.decode().split("\n")))
+        elif binary is None:
             sys.stdout.write(data.decode())
         else:
             sys.stdout.flush()
@@ -77,14 +88,17 @@ class Progress:
             self._stage, self._share, self._start = stage, 0.0, time.monotonic()
         self._share = max(self._share, share)
 
-    def line(self, gone: float) -> str:
-        """Return the bar after so many seconds."""
+    def line(self, gone: float, width: int = 80) -> str:
+        """Return the bar after so many seconds, in a line of a terminal so wide."""
         what = f"{self._what}: {self._stage}" if self._stage else self._what
-        if not self._share > 0:
-            return f"{what} … {gone:.0f} s"
+        if not 0 < self._share < _AS_GOOD_AS_DONE:
+            return f"{what} … {gone:.0f} s"[: width - 1]
         left = gone * (1 - self._share) / self._share
-        full = round(20 * min(self._share, 1.0))
-        return f"{what} [{'#' * full}{'.' * (20 - full)}] {100 * self._share:3.0f} %, {left:.0f} s left"
+        figures = f"{100 * self._share:3.0f} %, {left:.0f} s left"
+        room = min(width - len(what) - len(figures) - 5, 20)
+        full = round(max(room, 0) * self._share)
+        bar = f" [{'#' * full}{'.' * (room - full)}]" if room >= 5 else ""
+        return f"{what}{bar} {figures}"[: width - 1]
 
     def __enter__(self) -> Progress:
         self._listening.__enter__()
@@ -107,7 +121,8 @@ class Progress:
         while not self._done.wait(wait):
             wait = 0.25
             self._shown = True
-            sys.stderr.write("\r\x1b[K" + self.line(time.monotonic() - self._start)[:78])
+            width = shutil.get_terminal_size((80, 24)).columns
+            sys.stderr.write("\r\x1b[K" + self.line(time.monotonic() - self._start, width))
             sys.stderr.flush()
 
 

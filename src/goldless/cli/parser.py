@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any, NoReturn
 
-from goldless.cli import bench, commands, experiment
-from goldless.cli.completion import SHELLS, completion_script
-from goldless.cli.demo import run as run_demo
-from goldless.cli.select import select as select_panel
+from goldless.cli.completion import SHELLS
+from goldless.spelling import nearest
 
 _EXAMPLES = {
     None: """examples:
@@ -73,9 +73,56 @@ _EXAMPLES = {
 }
 
 
-def build_parser() -> argparse.ArgumentParser:
+_EXPERIMENTS = ("artificial", "uci", "dream", "panels", "scaling", "render")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that offers what a misspelt word may have meant.
+
+    ``run`` of the namespace it returns names the function of the command, ``module:function`` below
+    :mod:`goldless.cli`: what a command needs is imported when it runs, so that help and completion come at once.
+    """
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all arguments; what is left over is an error of the command it was given to."""
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            command = subparsers_of(self).get(found.command, self)
+            command.refuse(rest)
+        return found
+
+    def refuse(self, rest: Sequence[str]) -> NoReturn:
+        """Stop because of arguments that are none."""
+        word = rest[0].split("=")[0]
+        options = [option for action in self._actions for option in action.option_strings]
+        if word.startswith("-"):
+            self.error(f"there is no option {word}{nearest(word, options)}")
+        self.error(f"there is one {rest[0]!r} too many: a name with spaces needs quotation marks")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = [str(choice) for choice in action.choices]
+            raise argparse.ArgumentError(
+                action, f"there is no {value!r}{nearest(str(value), choices)} (there are {', '.join(choices)})"
+            )
+
+    def error(self, message: str) -> NoReturn:
+        """Stop with the usage, the reason, and where to read more."""
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: {message}\n{self.prog} --help has the options and examples.\n")
+
+
+def subparsers_of(parser: argparse.ArgumentParser) -> dict[str, Any]:
+    """Return the parsers of the commands by their names."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def build_parser() -> Parser:
     """Return the parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="goldless",
         description="Combine voters that may echo each other, when there is no gold label.",
         epilog=_EXAMPLES[None],
@@ -84,7 +131,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"goldless {version('goldless')}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
 
-    def add(name: str, run: object, summary: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    def add(name: str, run: str, summary: str, *parents: Parser) -> Parser:
         command = subparsers.add_parser(
             name,
             help=summary,
@@ -98,7 +145,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     common, reading, fitting = _common(), _reading(), _fitting()
 
-    demo = add("demo", run_demo, "do the main job on real votes: inspect, combine, select, report, score", common)
+    demo = add("demo", "demo:run", "do the main job on real votes: inspect, combine, select, report, score", common)
     demo.add_argument(
         "--seed", type=int, default=1, help="seed of the ensemble (default 1; on seed 0 the majority happens to win)"
     )
@@ -106,7 +153,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     inspect = add(
         "inspect",
-        commands.inspect,
+        "commands:inspect",
         "say who echoes whom, how good each voter is, what to do",
         common,
         reading,
@@ -115,7 +162,7 @@ def build_parser() -> argparse.ArgumentParser:
     inspect.add_argument("--all", action="store_true", help="list every voter, however many there are")
 
     combine = add(
-        "combine", commands.combine, "write one label and its probability for every item", common, reading, fitting
+        "combine", "commands:combine", "write one label and its probability for every item", common, reading, fitting
     )
     combine.add_argument(
         "--explain",
@@ -127,7 +174,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     select = add(
         "select",
-        select_panel,
+        "select:select",
         "name a small panel of accurate voters that do not echo each other",
         common,
         reading,
@@ -151,7 +198,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     ask = add(
         "ask",
-        commands.ask,
+        "commands:ask",
         "name the items whose labels would tell most, ready to fill in",
         common,
         reading,
@@ -162,17 +209,19 @@ def build_parser() -> argparse.ArgumentParser:
 
     report = add(
         "report",
-        commands.report,
+        "commands:report",
         "write a page with the whole picture, to open and to send on",
         common,
         reading,
         fitting,
     )
-    _output(report, "page to write (default report.html)", "report.html")
+    _output(report, "page to write (default report.html; with --json none, unless it is named)")
     report.add_argument("-k", type=_positive, default=5, metavar="K", help="size of the suggested panel (default 5)")
     report.add_argument("--title", help="title of the page (default: the name of the file)")
 
-    simulate = add("simulate", commands.simulate, "draw votes from the model of the paper, with their truth", common)
+    simulate = add(
+        "simulate", "commands:simulate", "draw votes from the model of the paper, with their truth", common
+    )
     simulate.add_argument("--items", type=_positive, default=10_000, help="number of items (default 10000)")
     simulate.add_argument(
         "--groups",
@@ -188,30 +237,60 @@ def build_parser() -> argparse.ArgumentParser:
     simulate.add_argument("--long", action="store_true", help="write one row a vote instead of one row an item")
     _output(simulate, "file to write (default: standard output)")
 
-    experiment.add_arguments(
-        add("experiment", experiment.run, "run an experiment of the paper, or write pages from its records", common)
+    _experiment(
+        add("experiment", "experiment:run", "run an experiment of the paper, or write pages from its records", common)
     )
 
-    timing = add("bench", bench.run, "time every method on this machine, on simulated votes", common)
+    timing = add("bench", "bench:run", "time every method on this machine, on simulated votes", common)
     timing.add_argument("--items", type=_positive, default=100_000, help="number of items (default 100000)")
     timing.add_argument("--voters", type=_several, default=20, help="number of voters, at least 4 (default 20)")
     timing.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
 
-    completion = add("completion", None, "print a completion script for a shell")
+    completion = add("completion", "completion:run", "print a completion script for a shell")
     completion.add_argument("shell", choices=SHELLS)
-    completion.set_defaults(run=lambda arguments: commands.write_text(completion_script(parser, arguments.shell)))
     return parser
 
 
-def _common() -> argparse.ArgumentParser:
-    parent = argparse.ArgumentParser(add_help=False)
+def _experiment(parser: argparse.ArgumentParser) -> None:
+    *names, render = _EXPERIMENTS
+    parser.add_argument("name", choices=_EXPERIMENTS, metavar="NAME", help=f"{', '.join(names)}, or {render}")
+    parser.add_argument("records", nargs="*", metavar="RECORD", help=f"for {render}: records, or folders of them")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", required=True, help="folder to write to; a run continues there"
+    )
+    parser.add_argument("--draws", type=_positive, metavar="N", help="random draws (default: enough for the page)")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to try the command")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all seeds (default 0)")
+    parser.add_argument("--workers", type=_positive, metavar="N", help="processes (default: one for each core)")
+    parser.add_argument("--data", metavar="DIR", help="folder of real data (default: GOLDLESS_DATA)")
+    parser.add_argument(
+        "--peers", action="store_true", help="panels: also other packages, each installed in its own environment"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_positive,
+        default=120,
+        metavar="S",
+        help="panels: CPU seconds a peer may take (default 120)",
+    )
+    parser.add_argument(
+        "--most-votes",
+        type=_positive,
+        metavar="N",
+        help="panels: give slow peers (GLAD, MACE) only panels with so many votes",
+    )
+    parser.add_argument("--fresh", action="store_true", help="do again what is already done")
+
+
+def _common() -> Parser:
+    parent = Parser(add_help=False)
     parent.add_argument("-q", "--quiet", action="store_true", help="say nothing but the result")
     parent.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     return parent
 
 
-def _reading() -> argparse.ArgumentParser:
-    parent = argparse.ArgumentParser(add_help=False)
+def _reading() -> Parser:
+    parent = Parser(add_help=False)
     parent.add_argument(
         "file", metavar="FILE", help="CSV, TSV, Parquet, Feather, npz or JSON lines; - is standard input"
     )
@@ -236,8 +315,8 @@ def _reading() -> argparse.ArgumentParser:
     return parent
 
 
-def _fitting() -> argparse.ArgumentParser:
-    parent = argparse.ArgumentParser(add_help=False)
+def _fitting() -> Parser:
+    parent = Parser(add_help=False)
     parent.add_argument("--structure", metavar="NAME", help="how voters are grouped, as in goldless.LatentSML")
     known = parent.add_argument_group("what is known besides the votes")
     known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")
@@ -258,8 +337,8 @@ def _engine(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _output(parser: argparse.ArgumentParser, text: str, default: str | None = None) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", default=default, help=text)
+def _output(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", help=text)
     parser.add_argument("--force", action="store_true", help="overwrite the output if it exists")
 
 

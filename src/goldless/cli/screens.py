@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-import unicodedata
 from typing import Any
 
-from goldless.terminal import Style, columns
+from goldless.terminal import Style, clean, columns
 
 _ONE_BY_ONE = 12
 _EVERYONE_UP_TO = 40
@@ -204,11 +203,6 @@ def _panels_table(panels: list[dict[str, Any]], priced: bool, style: Style) -> l
 
 
 # -- text ---------------------------------------------------------------------------------------------------
-
-
-def clean(text: str) -> str:
-    """Replace control characters, which a terminal would obey."""
-    return "".join("?" if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in text)
 
 
 def _cut(text: str, width: int) -> str:

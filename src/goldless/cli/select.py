@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from goldless.cli.names import voter_names
 from goldless.cli.screens import select_screen
 from goldless.estimators.panels import columns_of, judge_panels
 from goldless.maths.panels import Panel
-from goldless.terminal import Style
+from goldless.terminal import Style, clean
 from goldless.votes.files import VotesFile
 
 _SIZE = 5
@@ -62,7 +63,8 @@ def select(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(result)
     elif arguments.quiet:
-        write_lines([step["voter"] for step in result["panel"]])
+        shown = clean if sys.stdout.isatty() else str
+        write_lines([shown(step["voter"]) for step in result["panel"]])
     else:
         write_lines(select_screen(result, summary, Style()))
 

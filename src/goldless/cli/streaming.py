@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import os
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 import goldless as gl
 from goldless.cli.facts import facts_of
 from goldless.cli.output import Progress
-from goldless.terminal import Style
+from goldless.terminal import clean
 
 _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
 
@@ -35,7 +36,7 @@ def is_streamed(arguments: argparse.Namespace) -> bool:
 
 def combine_stream(arguments: argparse.Namespace) -> None:
     """Fit and label batch by batch."""
-    from goldless.cli.commands import reading_options, write_json, write_lines
+    from goldless.cli.commands import reading_options, tell, write_json, write_lines
 
     if arguments.file == "-":
         raise ValueError("standard input can be read only once: name a file or a folder, or leave out --engine")
@@ -60,7 +61,7 @@ def combine_stream(arguments: argparse.Namespace) -> None:
                 warnings.simplefilter("always")
                 model = gl.LatentSML(**options).fit(stream, **facts)
         with Progress("Labelling", arguments.quiet):
-            written = model.write_labels(stream, arguments.output, facts.get("anchors"))
+            written = _write_labels(model, stream, arguments.output, facts.get("anchors"))
     said = [str(warning.message) for warning in caught]
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
@@ -79,13 +80,20 @@ def combine_stream(arguments: argparse.Namespace) -> None:
             }
         )
     elif not arguments.quiet:
-        style = Style(sys.stderr)
-        sys.stderr.write(style(model.how_counted_, "dim") + "\n")
-        for sentence in said:
-            sys.stderr.write(style("! ", "yellow") + sentence + "\n")
-        words = " and ".join(f"{count:,} {label}" for label, count in counts.items())
+        tell(model.how_counted_, said)
+        words = " and ".join(f"{count:,} {clean(label)}" for label, count in counts.items())
         scored = "" if score is None else f" Balanced accuracy against the truth: {100 * score:.1f} %."
         write_lines([f"Labelled {n_items:,} items: {words}.{scored}", f"Wrote {arguments.output}."])
+
+
+def _write_labels(model: Any, stream: Any, output: str, anchors: Any) -> Any:
+    """Write the labels, and say in one line why they cannot be written."""
+    try:
+        return model.write_labels(stream, output, anchors)
+    except OSError as error:
+        found = re.search(r"\[errno (\d+)\]", str(error), re.IGNORECASE)  # as Arrow tells it
+        reason = os.strerror(int(found[1])) if found else error.strerror or str(error)
+        raise ValueError(f"cannot write {output}: {reason.lower()}") from None
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -185,13 +184,6 @@ def _distinct_keys(keys: NDArray[np.uint64], few: int = 6) -> tuple[list, NDArra
         inverse[here] = len(found) - 1
         rest &= ~here
     return found, inverse
-
-
-def nearest(wanted: str, names: Iterable[str]) -> str:
-    """Return a question that offers the name most like the one that is not there, or nothing."""
-    by_spelling = {name.casefold().strip(): name for name in names}
-    close = get_close_matches(wanted.casefold().strip(), by_spelling, n=1, cutoff=0.6)
-    return f"; did you mean {by_spelling[close[0]]!r}?" if close else ""
 
 
 def duplicated(names: Iterable[str]) -> str | None:

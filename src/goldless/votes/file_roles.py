@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from goldless.spelling import nearest
 from goldless.votes.columns import (
     Column,
     Columns,
     VotesFileError,
-    nearest,
 )
 
 _ITEM_NAMES = (
