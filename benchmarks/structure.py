@@ -1,6 +1,6 @@
 """How well LatentSML() finds structure and labels: the same defaults on every row. Needs GOLDLESS_DATA.
 
-python benchmarks/structure.py [real] [artificial DRAWS] [several DRAWS] [stress DRAWS]
+python benchmarks/structure.py [real] [subpanels DRAWS] [artificial DRAWS] [several DRAWS] [stress DRAWS]
 
 Truth is used for scoring only. Long: with 50 draws about half an hour on one core.
 """
@@ -109,6 +109,38 @@ def panels() -> None:
     )
 
 
+def subpanels(n_draws: int) -> None:
+    """Random voters and items of every real panel: what groups are worth there, with less luck than on 75 panels."""
+    index = json.loads((Path(os.environ["GOLDLESS_DATA"]) / "panels" / "index.json").read_text())
+    methods = (gl.LatentSML(), gl.LatentSML(structure="independent"), gl.MajorityVote())
+    found: dict[str, list[list[float]]] = {}
+    for number, name in enumerate(name for name, entry in index.items() if not entry["multiclass"]):
+        votes, truth = load(f"panels/{name}")
+        for draw in range(n_draws):
+            rng = np.random.default_rng([number, draw])
+            voters = np.sort(rng.permutation(votes.shape[1])[: rng.integers(4, votes.shape[1] + 1)])
+            items = np.sort(rng.permutation(len(votes))[: min(max(60, int(len(votes) * rng.uniform(0.2, 1))), 6000)])
+            X, y = votes[np.ix_(items, voters)], truth[items]
+            voted = (X != 0).any(axis=1)
+            X, y = X[voted], y[voted]
+            try:
+                figures = [100 - error(y, fit(method, X).predict(X)) for method in methods]
+            except ValueError:  # one class only, or too few voters that use both: nothing to compare
+                continue
+            found.setdefault(name, []).append(figures)
+    rows = []
+    for family in [*sorted({name.split("_")[0] for name in found}), "all"]:
+        chosen = [
+            np.mean(figures, axis=0) for name, figures in found.items() if family in (name.split("_")[0], "all")
+        ]
+        gain = np.array([figures[0] - figures[1] for figures in chosen])
+        error_of_gain = f"{gain.std() / np.sqrt(len(gain)):.2f}" if len(gain) > 1 else "-"
+        means = (f"{mean:.2f}" for mean in np.mean(chosen, axis=0))
+        rows.append((family, len(chosen), *means, f"{gain.mean():+.2f}", error_of_gain))
+    header = ("", "panels", "LatentSML", "independent", "majority", "gain by groups", "standard error")
+    print_table(f"Random parts of real panels, {n_draws} draws each: mean balanced accuracy %", header, rows)
+
+
 def artificial(n_draws: int) -> None:
     rows = []
     for size in range(1, 11):
@@ -211,9 +243,9 @@ def _summary(results: list[tuple[float, ...]]) -> tuple[str, ...]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", UserWarning)
-    words = sys.argv[1:] or ["real", "artificial", "50", "several", "10", "stress", "10"]
+    words = sys.argv[1:] or ["real", "subpanels", "8", "artificial", "50", "several", "10", "stress", "10"]
     if "real" in words:
         real()
-    for name, run in (("artificial", artificial), ("several", several), ("stress", stress)):
+    for name, run in (("subpanels", subpanels), ("artificial", artificial), ("several", several), ("stress", stress)):
         if name in words:
             run(int(words[words.index(name) + 1]))

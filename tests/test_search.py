@@ -14,13 +14,8 @@ import goldless as gl
 from goldless.kernels.group_fit import refit, weighted_residual
 from goldless.maths.checks import relabel
 from goldless.maths.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
-from goldless.maths.search import (
-    covariance_misfit,
-    group_prices,
-    likely_partitions,
-    search_structure,
-    weak_group_prices,
-)
+from goldless.maths.prices import group_prices, weak_group_prices
+from goldless.maths.search import covariance_misfit, likely_partitions, search_structure
 from goldless.votes.counts import PairCounts
 from strategies import seeds
 

@@ -26,7 +26,8 @@ from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.em import EMResult, RatePrior, run_em
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.partitions import voters_in_groups
-from goldless.maths.search import CLEAR_MISFIT, covariance_misfit, search_structure, weak_group_prices
+from goldless.maths.prices import weak_group_prices
+from goldless.maths.search import CLEAR_MISFIT, covariance_misfit, search_structure
 from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable

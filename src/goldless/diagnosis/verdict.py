@@ -9,7 +9,7 @@ import numpy as np
 from goldless.diagnosis.panel_votes import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.result import Expectation, OtherReading
 from goldless.estimators.readings import NOTABLE_CHANGE
-from goldless.maths.search import UNDECIDED_MARGIN
+from goldless.maths.structure import UNDECIDED_MARGIN
 
 FEWEST_ITEMS = 50
 _WORTH_IT = 0.005  # a gain in balanced accuracy for which a less plain method is worth using

@@ -40,7 +40,8 @@ from goldless.maths.groups import assign_groups
 from goldless.maths.latent_model import LatentModel, probability
 from goldless.maths.rank_one import filled_covariance, residual
 from goldless.maths.score import score_matrix
-from goldless.maths.search import UNDECIDED_MARGIN, Structure, covariance_misfit, search_structure
+from goldless.maths.search import covariance_misfit, search_structure
+from goldless.maths.structure import UNDECIDED_MARGIN, Structure
 from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable

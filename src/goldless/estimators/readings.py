@@ -11,7 +11,7 @@ from goldless.estimators.tree_fit import fit_passes
 from goldless.maths.em import RatePrior
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.partitions import voters_in_groups
-from goldless.maths.search import Structure
+from goldless.maths.structure import Structure
 from goldless.progress import part
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable

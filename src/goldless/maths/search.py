@@ -9,21 +9,20 @@ covariances, its residual Q is about chi-square when the model holds, so structu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
-from scipy.special import gammaln
 
 from goldless.kernels.group_fit import evaluate_partitions, refit
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.descent import Descent, Grouping
 from goldless.maths.partitions import rerootings, set_partitions
+from goldless.maths.prices import group_prices, price_of, seat_prices
 from goldless.maths.rank_one import complete_rank_one
+from goldless.maths.structure import UNDECIDED_MARGIN, Reading, Structure
 from goldless.progress import part, tell
 
 _ENUMERATED_UP_TO = 9  # voters; there are 21,147 partitions of nine, and 115,975 of ten
@@ -34,68 +33,7 @@ _REROOTS_SEARCHED = 3
 _REROOTS_KEPT = 8
 _READINGS_KEPT = 32
 _MULTIPLICITY = 2.0
-_SEAT = 4.0  # two standard errors, squared
 CLEAR_MISFIT = 1.5  # over-dispersion from which what looks like weak dependence may be misfit
-UNDECIDED_MARGIN = 3.0  # in prices of a voter: three voters placed otherwise would change the reading
-
-
-class Reading(NamedTuple):
-    """One way to read the votes: a grouping, the value of the objective, and the part of it that is price."""
-
-    groups: NDArray[np.int64]
-    objective: float
-    price: float
-
-    def is_idle_extension_of(self, other: Reading) -> bool:
-        """Whether this only adds to the other's groups, and gains less than half of what the addition costs."""
-        extra = self.price - other.price
-        gain = extra - (self.objective - other.objective)
-        together = other.groups[:, None] == other.groups[None, :]
-        kept_together = self.groups[:, None] == self.groups[None, :]
-        return bool((kept_together | ~together).all()) and gain < extra / 2
-
-
-@dataclass(frozen=True)
-class Structure:
-    """The groups found, the covariance model fitted to them, and the other readings.
-
-    Attributes
-    ----------
-    groups : ndarray of shape (n_voters,)
-        Group of each voter, numbered in order of first appearance.
-    loadings : ndarray of shape (n_voters,)
-        u, the square root of the covariance within a group.
-    couplings : ndarray of shape (n_groups,)
-        t, how closely each group's latent follows Y; 1 for a voter that is alone.
-    residual, dof : float, int
-        Weighted residual Q and its degrees of freedom.
-    overdispersion : float
-        max(1, Q / dof) of the richest plausible structure: 1 when the model holds, larger when it misfits.
-    penalty : float
-        What each voter of a pair costs in the objective, the residual plus the prices of all groups.
-    faintest_pair : float
-        Correlation beyond what Y explains from which two voters can pay for a group of their own, the median over
-        pairs. Of pairs that share just that about a quarter is found, of those that share half of it hardly any, of
-        those that share twice as much nearly all.
-    readings : tuple of Reading
-        Structures met: first the one chosen, then the others, best first. Another root can have a slightly better
-        objective than the one chosen.
-    """
-
-    groups: NDArray[np.int64]
-    loadings: NDArray[np.float64]
-    couplings: NDArray[np.float64]
-    residual: float
-    dof: int
-    overdispersion: float
-    penalty: float
-    faintest_pair: float
-    readings: tuple[Reading, ...] = field(repr=False)
-
-    @property
-    def objective(self) -> float:
-        """Objective of the chosen structure."""
-        return self.readings[0].objective
 
 
 def search_structure(
@@ -176,37 +114,10 @@ def likely_partitions(estimate: CovarianceEstimate, n_items: int, n_kept: int) -
     return np.unique(found, axis=0)  # sorted, as all partitions are
 
 
-def group_prices(n_voters: int, per_voter: float, multiplicity: float = 0.0) -> NDArray[np.float64]:
-    """Return the price of a group of s voters for s from 0 to m: s per_voter + multiplicity log(m^s / s!)."""
-    sizes = np.arange(n_voters + 1.0)
-    price = sizes * per_voter + multiplicity * (sizes * np.log(n_voters) - gammaln(sizes + 1))
-    price[:2] = 0.0
-    return price
-
-
-def weak_group_prices(n_voters: int, n_items: int) -> NDArray[np.float64]:
-    """Return low prices by which weak groups are found that a test of their own has to confirm.
-
-    A group costs log n, the price of its one coupling by BIC, and every voter beyond the second 2.
-    """
-    sizes = np.arange(n_voters + 1.0)
-    return np.where(sizes < 2, 0.0, np.log(max(n_items, 2)) + 2 * (sizes - 2))
-
-
-def _seat_prices(price: NDArray[np.float64], overdispersion: float) -> NDArray[np.float64]:
-    """Return prices by which a group costs what a pair does, and every further voter two standard errors."""
-    sizes = np.arange(len(price))
-    return np.where(sizes < 2, 0.0, price[2] + _SEAT * overdispersion * (sizes - 2))
-
-
 def covariance_misfit(estimate: CovarianceEstimate, groups: NDArray[np.int64] | None = None) -> float:
     """Return max(1, Q / dof) of given groups, by default of the model without groups."""
     problem = _Problem(estimate, lowest=0.0 if groups is None else -1.0)
     return problem.overdispersion(np.arange(problem.m) if groups is None else groups)
-
-
-def _price_of(groups: NDArray[np.int64], price: NDArray[np.float64]) -> float:
-    return float(price[np.bincount(groups)].sum())
 
 
 class _Problem:
@@ -261,7 +172,7 @@ class _Problem:
     def search(self, groups: NDArray[np.int64], descent: Descent) -> Reading:
         """Descend from a grouping to a local optimum."""
         found, value = descent.run(self._fitted_start(groups))
-        return Reading(found, value, _price_of(found, descent.price))
+        return Reading(found, value, price_of(found, descent.price))
 
     def degrees_of_freedom(self, groups: NDArray[np.int64]) -> int:
         """Return the number of known covariances less the number of parameters, at least one."""
@@ -342,7 +253,7 @@ class _Problem:
         other = self._seated(rerootings(best.groups)[0], price)
         if other.objective > best.objective + UNDECIDED_MARGIN * price[2] / 2:
             return readings
-        seats = _seat_prices(price, overdispersion)
+        seats = seat_prices(price, overdispersion)
         gain = self._seated(best.groups, seats).objective - self._seated(other.groups, seats).objective
         if gain <= 1e-6:
             return readings
@@ -352,11 +263,11 @@ class _Problem:
         """Move single voters only, so that the root stays where it is."""
         descent = Descent(self.covariance, self.weight, self.lowest, price)
         found, value = descent.seat(self._fitted_start(groups))
-        return Reading(found, value, _price_of(found, price))
+        return Reading(found, value, price_of(found, price))
 
     def _reading(self, groups: NDArray[np.int64], price: NDArray[np.float64], sweeps: int = 150) -> Reading:
         """Fit a grouping as it is."""
-        cost = _price_of(groups, price)
+        cost = price_of(groups, price)
         return Reading(groups, self.fit(groups, sweeps, 1e-4)[0] + cost, cost)
 
     def enumerated(self, price: NDArray[np.float64], n_kept: int) -> list[Reading]:

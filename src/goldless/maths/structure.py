@@ -1,0 +1,70 @@
+"""What a search over groupings finds: the structure it chose, and the other readings it met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNDECIDED_MARGIN = 3.0  # in prices of a voter: three voters placed otherwise would change the reading
+
+
+class Reading(NamedTuple):
+    """One way to read the votes: a grouping, the value of the objective, and the part of it that is price."""
+
+    groups: NDArray[np.int64]
+    objective: float
+    price: float
+
+    def is_idle_extension_of(self, other: Reading) -> bool:
+        """Whether this only adds to the other's groups, and gains less than half of what the addition costs."""
+        extra = self.price - other.price
+        gain = extra - (self.objective - other.objective)
+        together = other.groups[:, None] == other.groups[None, :]
+        kept_together = self.groups[:, None] == self.groups[None, :]
+        return bool((kept_together | ~together).all()) and gain < extra / 2
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The groups found, the covariance model fitted to them, and the other readings.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_voters,)
+        Group of each voter, numbered in order of first appearance.
+    loadings : ndarray of shape (n_voters,)
+        u, the square root of the covariance within a group.
+    couplings : ndarray of shape (n_groups,)
+        t, how closely each group's latent follows Y; 1 for a voter that is alone.
+    residual, dof : float, int
+        Weighted residual Q and its degrees of freedom.
+    overdispersion : float
+        max(1, Q / dof) of the richest plausible structure: 1 when the model holds, larger when it misfits.
+    penalty : float
+        What each voter of a pair costs in the objective, the residual plus the prices of all groups.
+    faintest_pair : float
+        Correlation beyond what Y explains from which two voters can pay for a group of their own, the median over
+        pairs. Of pairs that share just that about a quarter is found, of those that share half of it hardly any, of
+        those that share twice as much nearly all.
+    readings : tuple of Reading
+        Structures met: first the one chosen, then the others, best first. Another root can have a slightly better
+        objective than the one chosen.
+    """
+
+    groups: NDArray[np.int64]
+    loadings: NDArray[np.float64]
+    couplings: NDArray[np.float64]
+    residual: float
+    dof: int
+    overdispersion: float
+    penalty: float
+    faintest_pair: float
+    readings: tuple[Reading, ...] = field(repr=False)
+
+    @property
+    def objective(self) -> float:
+        """Objective of the chosen structure."""
+        return self.readings[0].objective
