@@ -19,9 +19,10 @@ import goldless as gl
 from goldless.cli import main, output
 from goldless.cli.demo import train_voters
 from goldless.cli.parser import build_parser, subparsers_of
+from goldless.cli.screens import _cut
 from goldless.experiments import NAMES
 from goldless.progress import listening
-from goldless.terminal import Style, clean
+from goldless.terminal import Style, clean, shown_width
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +52,12 @@ def test_inspect_fits_one_screen_for_twenty_voters(votes, monkeypatch, capsys):
     assert main(["inspect", "votes.csv", "--truth", "truth"]) == 0
     out = capsys.readouterr().out
     lines = out.splitlines()
-    assert len(lines) <= 30
+    assert len(lines) <= 38
     assert max(map(len, lines)) <= 80
     assert "\x1b[" not in out  # no colours outside a terminal
     assert "worth about" in out
-    assert "Against the truth (2,000 items" in out
-    assert "goldless report votes.csv --truth truth -o report.html" in " ".join(out.split())
+    assert re.search(r"^combined labels +\d+\.\d % +\d+\.\d-\d+\.\d +\d+\.\d %", out, re.MULTILINE)
+    assert "  goldless report votes.csv --truth truth -o report.html" in lines  # never cut, to be pasted
     for voter in range(1, 21):
         assert f"voter {voter}" in out
 
@@ -68,9 +69,30 @@ def test_inspect_stays_readable_for_two_hundred_voters(tmp_path, capsys):
     assert main(["inspect", path, "--structure", "independent"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) < 60
-    assert max(map(len, lines)) <= 100
+    assert max(len(line) for line in lines if not line.startswith("  goldless ")) <= 80
     assert main(["inspect", path, "--structure", "independent", "--all"]) == 0
     assert "voter 200" in capsys.readouterr().out
+
+
+def test_inspect_keeps_names_apart_in_eighty_columns(tmp_path, capsys):
+    X, _ = gl.simulate_votes(300, [1] * 16, random_state=0)
+    names = [f"an annotator with a long name, number {i}" for i in range(13)] + [
+        "老师" * 9,
+        "e\u0301" * 30,
+        "\x1b[31m" * 9,
+    ]
+    np.savez(tmp_path / "long.npz", votes=X, voters=names)
+    assert main(["inspect", str(tmp_path / "long.npz"), "--structure", "independent"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    table = out[re.search("^voter ", out, re.MULTILINE).start() : out.index("gr: voters")].splitlines()
+    assert max(map(shown_width, table)) <= 80
+    assert len({shown_width(line[: line.index("|")]) for line in table[2:]}) == 1
+    for number in range(13):
+        assert re.search(rf"~[^|]*r {number} ", out)
+    assert _cut("abcdefgh", 8) == "abcdefgh"
+    assert _cut("abcdefgh", 7) == "abc~fgh"
+    assert all(shown_width(_cut("老师" * 9, width)) in (width - 1, width) for width in range(4, 20))
 
 
 def test_inspect_says_in_plain_words_what_has_no_interval(tmp_path, capsys):

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import goldless as gl
 from goldless.cli import main
 from goldless.diagnosis.worth import expected_balanced_accuracy
 from goldless.estimators.rooting import Rooting
-from goldless.report import drawing, render_html, summarize
+from goldless.report import SCHEMA_VERSION, drawing, render_html, summarize
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -114,13 +115,13 @@ def test_other_readings_of_the_votes_are_told(simulated):
     part.verdict_, part.ambiguous_ = "Two readings explain the votes.", False
     part.rootings_ = (Rooting(np.zeros(20, dtype=int), 0.5, 0.25),)
     found = summarize(part, X)
-    assert part.verdict_ in found["answer"]["advice"]
+    assert found["answer"]["verdict"] == part.verdict_
+    assert render_html(found).count(part.verdict_) == 1  # where the groups are explained
     assert found["structure"]["rootings"] == [{"groups": [0] * 20, "margin": 0.5, "labels_changed": 0.25}]
     assert "20 voters in 1 group<" in render_html(found)
     part.ambiguous_ = True
     found = summarize(part, X, warnings=[part.verdict_])
     assert found["warnings"].count(part.verdict_) == 1
-    assert part.verdict_ not in found["answer"]["advice"]
 
 
 def test_the_default_structure_is_reported(simulated):
@@ -203,6 +204,60 @@ def test_hostile_names_stay_text(simulated):
     assert "<script>" not in model._repr_html_().replace("&lt;script&gt;", "")
 
 
+def test_the_residual_path_is_there_however_the_groups_were_found(simulated, summary):
+    X, _, model = simulated
+    structure = summary["structure"]
+    path = dict(map(tuple, structure["residual_path"]))
+    assert list(path) == list(range(1, 21))
+    assert structure["n_groups_on_path"] == 16
+    assert structure["residual"] == pytest.approx(model.residual_, rel=1e-4)
+    paper = gl.assign_groups(model.covariance_)
+    assert path[5] == pytest.approx(paper.residual_path[5], rel=1e-4)
+    copied = np.hstack([X, X[:, :1], np.ones((len(X), 1))])
+    with pytest.warns(gl.VotesWarning):
+        again = gl.LatentSML(structure=[0] * 5 + list(range(1, 16)) + [0, 16]).fit(copied)
+    same = summarize(again, copied)["structure"]  # a copy, and a voter that always says the same, are left out
+    assert same["residual_path"] == structure["residual_path"]
+    assert same["residual"] == pytest.approx(structure["residual"], rel=1e-4)
+    page = render_html(summary)
+    assert "used here: 16 groups" in page
+
+
+def test_every_key_of_the_summary_is_documented(summary):
+    lines = (Path(__file__).parent.parent / "docs" / "report-schema.md").read_text().splitlines()
+    rows = {}
+    for line in lines:
+        if line.startswith("| `"):
+            rows |= dict.fromkeys(re.findall(r"`(\w+)`", line.split("|")[1]), line)
+    assert set(rows) == set(summary)
+    assert f"`schema_version` is {SCHEMA_VERSION}." in "\n".join(lines)
+    for key, value in summary.items():
+        row = rows[key] + (rows["patterns"] if key == "items" else "")  # an item has the fields of a pattern too
+        documented = set(re.findall(r"`_?(\w+)`", row))
+        for name in keys_of(value):
+            assert name in documented or name.rpartition("_")[0] in documented, f"{key}: {name}"
+
+
+def keys_of(value):
+    """Return the keys of dictionaries within, not those that are names of somebody's."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    return set(value) | set().union(*(keys_of(item) for name, item in value.items() if name != "without"))
+
+
+def test_the_advice_is_in_plain_words(simulated, summary):
+    advice = summary["answer"]["advice"]
+    assert advice[0].startswith("Use the combined labels: 5 of 20 voters echo others")
+    assert advice[1] == "One group of 5 voters echoes a common source. Treat it as one opinion."
+    said = " ".join(advice)
+    assert not re.search(r"p <|p =|L-SML|Dawid|independence", said)
+    X, _, _ = simulated
+    three = summarize(gl.LatentSML().fit(X[:, [0, 8, 10]]), X[:, [0, 8, 10]])["answer"]["advice"]
+    assert "Ask more voters, until there are five" in three[0]
+
+
 def test_the_page_of_124_voters_is_small(rng):
     X, y = gl.simulate_votes(3000, groups=[22, 16, 10] + [2] * 20 + [1] * 36, random_state=0)
     groups = np.repeat(np.arange(59), [22, 16, 10] + [2] * 20 + [1] * 36)
@@ -233,6 +288,8 @@ def test_drawings():
         {"x": 2, "length": 1, "code": 0},
         {"x": 4, "length": 1, "code": 1},
     ]
+    assert drawing.short("ChatGPT-0301/Vanilla_2shot", 20) == "ChatGPT-03…lla_2shot"
+    assert len(drawing.short("x" * 100, 21)) == 21
     axes = drawing.Axes((0, 1), (0, 0))
     assert axes.x(0) == axes.left
     assert all(text != "-0" for side in axes.ticks().values() for _, text in side)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.diagnosis.residual_path import residual_path as path_of
 from goldless.votes.conditional import conditional_covariance
 
 __all__ = ["accuracy", "covariance", "residual_path", "score", "score_against_conditional_covariance", "tree"]
@@ -67,16 +68,21 @@ def accuracy(model: Any, y_true_accuracy: ArrayLike | None = None, ax: Any = Non
 
 
 def residual_path(model: Any, ax: Any = None) -> Any:
-    """Draw the residual against the number of groups that were tried."""
+    """Draw the residual of the paper's Algorithm 2 for each number of groups, and that of the model's own groups."""
     check_is_fitted(model)
     ax = _axes(ax)
-    path = getattr(model, "residual_path_", None) or {}
-    counts = sorted(path)
-    ax.plot(counts, [path[count] for count in counts], marker=".", color=_COLOURS[0])
-    if path:
-        best = min(path, key=lambda count: path[count])
-        ax.plot([best], [path[best]], marker="o", color=_COLOURS[1])
-    ax.set(xlabel="number of groups", ylabel="residual", ylim=(0, None))
+    found = path_of(model.latent_model_, np.nan_to_num(model.covariance_), getattr(model, "residual_path_", None))
+    counts = sorted(found.path)
+    ax.plot(counts, [found.path[count] for count in counts], marker=".", color=_COLOURS[0], label="Algorithm 2")
+    if counts:
+        best = min(counts, key=lambda count: found.path[count])
+        ax.plot([best], [found.path[best]], marker="o", linestyle="", color=_COLOURS[1], label="smallest")
+    if found.residual is not None:
+        square = {"marker": "s", "markersize": 9, "linestyle": "", "markerfacecolor": "none", "color": "black"}
+        ax.plot([found.n_groups], [found.residual], label="this model", **square)
+        ax.legend(frameon=False)
+    ax.set(xlabel="number of groups (a voter that is alone is one)", ylabel="residual", ylim=(0, None))
+    ax.xaxis.get_major_locator().set_params(integer=True)
     return ax
 
 
@@ -165,7 +171,8 @@ def _colours(model: Any) -> NDArray:
     """Return a colour for each voter: that of its group, grey if it is alone."""
     groups = model.latent_model_.groups
     sizes = np.bincount(groups)
-    numbered = {int(group): number for number, group in enumerate(np.flatnonzero(sizes > 1))}
+    largest_first = np.argsort(-sizes, kind="stable")  # as on the page
+    numbered = {int(group): number for number, group in enumerate(largest_first)}
     return np.array(
         [_COLOURS[numbered[group] % len(_COLOURS)] if sizes[group] > 1 else _GREY for group in groups.tolist()]
     )

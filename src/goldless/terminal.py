@@ -49,13 +49,29 @@ def clean(text: str) -> str:
     return "".join("?" if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in text)
 
 
-def columns(header: Sequence[str], rows: Iterable[Sequence[str]], style: Style, align: str) -> list[str]:
+def shown_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: wide letters two, accents that combine none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )
+
+
+def columns(
+    header: Sequence[str], rows: Iterable[Sequence[str]], style: Style, align: str, gap: int = 2
+) -> list[str]:
     """Lay out a table; ``align`` has one of ``<`` and ``>`` for each column. Cells must be without colours."""
     body = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(cells[i]) for cells in [list(header), *body]) for i in range(len(header))]
+    widths = [max(shown_width(cells[i]) for cells in [list(header), *body]) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
-        return "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(cells, align, widths, strict=True))
+        padded = []
+        for cell, side, width in zip(cells, align, widths, strict=True):
+            space = " " * (width - shown_width(cell))
+            padded.append(cell + space if side == "<" else space + cell)
+        return (" " * gap).join(padded)
 
     head = line(header)
-    return [style(head, "bold"), style.rule(len(head)), *(line(cells) for cells in body)]
+    return [style(head, "bold"), style.rule(shown_width(head)), *(line(cells) for cells in body)]

@@ -34,15 +34,21 @@ _FIRST_ITEMS = 1000
 
 def inspect(arguments: argparse.Namespace) -> None:
     """Print a screen of what the votes say."""
-    summary = summary_of(arguments, *read_and_fit(arguments))
+    table, model, said = read_and_fit(arguments)
+    summary = summary_of(arguments, table, model, said)
     if arguments.json:
         write_json(summary)
-    else:
-        write_lines(
-            inspect_screen(
-                summary, Style(), everyone=arguments.all, quiet=arguments.quiet, file=_same_file(arguments)
-            )
+        return
+    write_lines(
+        inspect_screen(
+            summary,
+            Style(),
+            everyone=arguments.all,
+            quiet=arguments.quiet,
+            file=_same_file(arguments),
+            notes=table.notes,
         )
+    )
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -269,15 +275,16 @@ def _check_voters(votes: gl.Votes, name: str) -> None:
 
 def _same_file(arguments: argparse.Namespace) -> str:
     """Return how to name the same file, read in the same way, in another command."""
-    words = ["FILE" if arguments.file == "-" else arguments.file]
+    words = ["FILE" if arguments.file == "-" else arguments.file]  # what came from a pipe is gone
     for name in (
         *("item", "voter", "label", "id_column", "truth", "ignore", "missing", "positive", "structure"),
-        *("anchors", "class_balance", "trusted"),
+        *("delimiter", "encoding", "anchors", "class_balance", "trusted"),
     ):
         given = getattr(arguments, name)
+        given = None if name == "encoding" and given == "utf-8" else given
         for value in given if isinstance(given, list) else [given]:
             words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join(words)
+    return shlex.join([*words, "--no-header"] if arguments.no_header else words)
 
 
 def summary_of(

@@ -18,6 +18,7 @@ from goldless.cli.screens import inspect_screen
 from goldless.experiments.ensemble import make_ensemble, votes_of
 from goldless.report import render_html, summarize
 from goldless.report.html import check_report_extra
+from goldless.report.words import METHODS
 from goldless.terminal import Style, columns
 from goldless.votes.files import VotesFile
 
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     unscored = {**summary, "truth": None}
     style = Style()
     lines = [] if arguments.quiet else ["", style("goldless demo", "bold")]
-    lines += inspect_screen(unscored, style, quiet=arguments.quiet)[: None if arguments.quiet else -1]
+    lines += inspect_screen(unscored, style, quiet=arguments.quiet)
     lines += ["", *_scores(summary, style), ""]
     lines += [
         f"The whole picture is in {page}"
@@ -110,7 +111,7 @@ def _scores(summary: dict[str, Any], style: Style) -> list[str]:
     truth = summary["truth"]
     rows = [
         [
-            row["method"],
+            METHODS[row["method"]],
             f"{100 * expected[row['method']]:.1f} %",
             f"{100 * row['balanced_accuracy']:.1f} %",
             style.bar((row["balanced_accuracy"] - 0.5) / 0.5, 20),

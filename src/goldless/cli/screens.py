@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
-from goldless.terminal import Style, clean, columns
+from goldless.report.words import METHODS
+from goldless.terminal import Style, clean, columns, shown_width
 
 _ONE_BY_ONE = 12
 _EVERYONE_UP_TO = 40
 _PANELS = 12
 _LACKING = 6
+_UNTESTED = "cannot be tested"
+_FIGURES = 21  # columns that the figures of a voter take, with the gaps between
 
 
 def inspect_screen(
-    summary: dict[str, Any], style: Style, *, everyone: bool = False, quiet: bool = False, file: str = "FILE"
+    summary: dict[str, Any],
+    style: Style,
+    *,
+    everyone: bool = False,
+    quiet: bool = False,
+    file: str | None = None,
+    notes: Sequence[str] = (),
 ) -> list[str]:
-    """Return one screen: the answer, the voters, what to watch."""
-    votes, answer = summary["votes"], summary["answer"]
+    """Return one screen: the answer, the voters, what to watch, and what to run next on the same file.
+
+    ``notes`` are those warnings that come first, for they may change everything.
+    """
+    answer = summary["answer"]
     lines = []
     if not quiet:
         lines += _wrapped(clean(summary["source"] or ""), style, "dim")
-    lines.append(style(clean(answer["headline"]), "bold", "green"))
+        for sentence in notes:
+            lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
+    lines += _wrapped(clean(answer["headline"]), style, "bold", "green")
     for sentence in answer["advice"]:
-        if sentence == answer["verdict"]:
-            continue  # which reading was used: on the page, and here as a warning where it is in doubt
         lines += _wrapped(f"• {clean(sentence)}" if style.unicode else f"* {clean(sentence)}", style)
+    lines += ["", *_expected_table(summary, style)]
     if not quiet:
         lines += _wrapped(_tests(summary), style, "dim")
         lacking = summary["diagnosis"]["said_without"]
@@ -35,37 +49,57 @@ def inspect_screen(
         for sentence in lacking:
             lines += _wrapped(clean(sentence), style, "dim")
     lines.append("")
-    many = votes["n_voters"] > _EVERYONE_UP_TO and not everyone
+    many = summary["votes"]["n_voters"] > _EVERYONE_UP_TO and not everyone
     lines += _groups_table(summary, style) if many else _voters_table(summary, style)
-    if summary["truth"]:
-        scores = ", ".join(
-            f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
-        )
-        lines += _wrapped(
-            f"Against the truth ({summary['truth']['n_scored']:,} items, balanced accuracy): {scores}.", style, "bold"
-        )
     if quiet:
         return lines
     for sentence in summary["warnings"]:
-        lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
-    more = "; --all lists every voter" if many else ""
-    lines += _wrapped(
-        f"Estimates without labels{more}. Pictures: goldless report {clean(file)} -o report.html", style, "dim"
-    )
+        if sentence not in notes:
+            lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
+    if many:
+        lines += _wrapped("--all lists every voter.", style, "dim")
+    if file is not None:
+        lines.append(style("Next, labels for all items and a page with pictures:", "dim"))
+        lines.append(f"  goldless combine {clean(file)} -o labels.csv")
+        lines.append(f"  goldless report {clean(file)} -o report.html")
     return lines
+
+
+def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
+    """Compare the ways to label: what is expected of each and, where it is known, what is true."""
+    truth = summary["truth"]
+    true = {row["method"]: row["balanced_accuracy"] for row in truth["methods"]} if truth else {}
+    rows = []
+    for row in summary["answer"]["expected"]:
+        detail = f" ({_cut(clean(str(row['detail'])), 20)})" if row["detail"] else ""
+        interval = "" if row["interval"] is None else "-".join(f"{100 * end:.1f}" for end in row["interval"])
+        rows.append(
+            [
+                METHODS[row["method"]] + detail,
+                _percent(row["balanced_accuracy"]),
+                interval,
+                *([_percent(true[row["method"]]) if row["method"] in true else ""] if truth else []),
+                style.bar((row["balanced_accuracy"] - 0.5) / 0.5, 12 if truth else 16),
+            ]
+        )
+    head = ["how often right (a coin: 50 %)", "expected", "95 %", *(["true"] if truth else []), "above a coin"]
+    return [line.rstrip() for line in columns(head, rows, style, align="<>>><" if truth else "<>><")]
 
 
 def _tests(summary: dict[str, Any]) -> str:
     """Return the p-values in a sentence."""
     found = summary["diagnosis"]
     independent, fit = (_pvalue(found[name]) for name in ("independence_pvalue", "fit_pvalue"))
-    share = f"share of {clean(summary['votes']['classes'][1])} {_ends(found['class_balance_interval'])}"
-    return f"Independence: {independent}; fit of the groups: {fit}; {share}."
+    low, high = found["class_balance_interval"]
+    share = f"share of {_cut(clean(summary['votes']['classes'][1]), 20)!r}: {100 * low:.0f}-{100 * high:.0f} %"
+    if independent == fit == _UNTESTED:
+        return f"{share[0].upper()}{share[1:]}."
+    return f"Tests (a small p speaks against): voters independent {independent}; groups explain all {fit}; {share}."
 
 
 def _pvalue(value: float | None) -> str:
     if value is None:
-        return "cannot be tested"
+        return _UNTESTED
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
@@ -73,32 +107,38 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
     """List every voter, in two columns when there are many."""
     voters = [summary["voters"][i] for i in summary["order"]]
     halves = 2 if len(voters) > _ONE_BY_ONE and _width() >= 78 else 1
-    width = 14 if halves == 2 else 32
-    header = ["voter", "gr", "acc", "95 %", "uniq", ""]
+    width = max((_width() - 4) // halves - _FIGURES, 8)
+    header = ["voter", "gr", "acc", "95 %", "uniq"]
     rows = [
         [
-            _cut(clean(voter["name"]), width),
+            _cut(clean(voter["name"]), min(width, 32)),
             voter["group"] or "-",
-            f"{voter['balanced_accuracy']:.2f}",
+            _share(voter["balanced_accuracy"]),
             _ends(voter["balanced_accuracy_interval"]),
-            f"{voter['uniqueness']:.2f}",
-            "*" if voter["panel"] else "",
+            f"{voter['uniqueness']:.2f}{'*' if voter['panel'] else ' '}",
         ]
         for voter in voters
     ]
     if halves == 2:
         middle = -(-len(rows) // 2)
-        right = rows[middle:] + [[""] * 6] * (2 * middle - len(rows))
+        right = rows[middle:] + [[""] * 5] * (2 * middle - len(rows))
         rows = [[*one, "|", *other] for one, other in zip(rows[:middle], right, strict=True)]
-        table = columns([*header, "|", *header], rows, style, align="<<>>><<<<>>><")
+        table = columns([*header, "|", *header], rows, style, align="<<>>><<<>>>", gap=1)
     else:
-        table = columns(header, rows, style, align="<<>>><")
-    note = "gr: group of one source; acc: balanced accuracy; uniq: its own part; *: panel"
+        table = columns(header, rows, style, align="<<>>>", gap=1)
+    note = (
+        "gr: voters of one letter echo each other; acc: how often right (.5: a coin); uniq: its own part (0: a mere "
+        "echo); *: suggested panel"
+    )
     return [*(line.rstrip() for line in table), *_wrapped(note, style, "dim")]
 
 
+def _share(value: float) -> str:
+    return f"{value:.2f}".lstrip("0")
+
+
 def _ends(interval: list[float] | None) -> str:
-    return "-" if interval is None else "-".join(f"{end:.2f}".lstrip("0") for end in interval)
+    return "-" if interval is None else "-".join(_share(end) for end in interval)
 
 
 def _groups_table(summary: dict[str, Any], style: Style) -> list[str]:
@@ -206,7 +246,15 @@ def _panels_table(panels: list[dict[str, Any]], priced: bool, style: Style) -> l
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "~"
+    """Shorten a name in its middle, for names of voters often differ at their end."""
+    if shown_width(text) <= width:
+        return text
+    start, end = "", ""
+    while shown_width(start) + shown_width(end) < width - 1:
+        start, end = (text[: len(start) + 1], end) if len(start) <= len(end) else (start, text[-len(end) - 1 :])
+    while shown_width(start) + shown_width(end) > width - 1:  # the last letter was a wide one
+        start = start[:-1]
+    return f"{start}~{end}"
 
 
 def _width() -> int:
@@ -223,4 +271,6 @@ def _wrapped(text: str, style: Style, *names: str) -> list[str]:
 
 
 def _percent(share: float | None) -> str:
-    return "unknown" if share is None else f"{100 * share:.1f} %"
+    if share is None:
+        return "unknown"
+    return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.1f} %"

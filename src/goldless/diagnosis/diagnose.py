@@ -122,8 +122,12 @@ def diagnose(
     questions = next_to_label(model, panel.votes, sample_weight)
     cannot_tell = what_is_open(panel, readings)
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
+    advice, said = verdict(
+        expected, contests, cannot_tell, (independence, fit), core_groups, model_groups, type(model).__name__
+    )
     return Diagnosis(
-        verdict=verdict(expected, contests, cannot_tell, (independence, fit), core_groups, type(model).__name__),
+        verdict=said,
+        advice=advice,
         voters=panel.names,
         n_items=panel.table.n_items,
         independence_pvalue=independence,

@@ -97,6 +97,8 @@ class Diagnosis:
     ----------
     verdict : str
         Which labels to use and why, with figures, or that the votes cannot tell.
+    advice : str
+        The same in plain words, without figures.
     voters : tuple of str
         Names of the voters.
     n_items : int
@@ -164,6 +166,7 @@ class Diagnosis:
     """
 
     verdict: str
+    advice: str
     voters: tuple[str, ...]
     n_items: int
     independence_pvalue: float | None

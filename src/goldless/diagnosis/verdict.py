@@ -1,4 +1,4 @@
-"""Which labels to use and why, in one sentence with figures."""
+"""Which labels to use and why: in plain words, and in one sentence with figures."""
 
 from __future__ import annotations
 
@@ -56,17 +56,26 @@ def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[
     return found
 
 
+class Verdict(NamedTuple):
+    """Which labels to use and why: ``advice`` to a person without statistics, ``said`` with tests and figures."""
+
+    advice: str
+    said: str
+
+
 def verdict(
     expected: dict[str, Expectation],
     contests: list[Contest],
     cannot_tell: list[str],
     pvalues: tuple[float | None, float | None],
     groups: np.ndarray,
+    all_groups: np.ndarray,
     method: str,
-) -> str:
-    """Return one sentence: what is expected of each way to label, which to use and why.
+) -> Verdict:
+    """Return which way to label to use and why.
 
-    ``pvalues`` are those of independence and of the fit of the groups.
+    ``pvalues`` are those of independence and of the fit of the groups; ``groups`` those of the voters that count,
+    ``all_groups`` those of all voters, copies among them.
     """
     best = expected["best single voter"]
     figures = [f"{_name(row, method)} {_figure(row)}" for row in expected.values()]
@@ -74,33 +83,51 @@ def verdict(
     if pvalues[1] is not None and pvalues[1] < _REJECTED:
         listed += ", all rather too high because voters share more than the groups explain"
     if cannot_tell:
-        return (
-            f"The votes cannot tell how good the labels are, for {cannot_tell[0]}; if the model is right, {listed}."
+        return Verdict(
+            f"The votes cannot tell how good the labels are: {cannot_tell[0]}.",
+            f"The votes cannot tell how good the labels are, for {cannot_tell[0]}; if the model is right, {listed}.",
         )
-    sizes = np.bincount(groups)
-    grouped = int(sizes[sizes > 1].sum())
+    grouped, grouped_of_all = (int(sizes[sizes > 1].sum()) for sizes in map(np.bincount, (groups, all_groups)))
     by_method = {contest.method: contest for contest in contests}
     to_majority, to_best = by_method["majority vote"], by_method["best single voter"]
     flat = by_method.get("Dawid-Skene")
     if -to_best.gain > _WORTH_IT and not to_best.open:
-        return f"Use {best.voter} alone, which is expected to beat all voters together: {listed}."
+        return Verdict(
+            f"Use {best.voter} alone: it is expected to be right more often than all voters together.",
+            f"Use {best.voter} alone, which is expected to beat all voters together: {listed}.",
+        )
     if not to_majority.worth_it:
         same = "is expected to do as well" if to_majority.gain > -_WORTH_IT else "is expected to do better"
-        return f"Use the majority vote, which {same} and is easier to explain: {listed}."
+        return Verdict(
+            f"Use the majority vote: it {same} and is easier to explain.",
+            f"Use the majority vote, which {same} and is easier to explain: {listed}.",
+        )
     unsure = " (though the difference to the majority vote is within its error)" if to_majority.open else ""
     if flat is not None and not flat.worth_it:
         if grouped:
             why = f"the {grouped} voters that echo others hardly change the labels"
+            plain = f"the {grouped_of_all} voters that echo others hardly change the labels"
         elif pvalues[0] is not None and pvalues[0] < _REJECTED:
             why = f"no groups explain what the voters share, though independence is {_rejected(pvalues[0])}"
+            plain = "no groups explain what the voters share"
         else:
-            why = "no dependence among the voters was found"
-        return f"Use weights for single voters (Dawid-Skene){unsure}, because {why}: {listed}."
+            why = plain = "no dependence among the voters was found"
+        return Verdict(
+            f"Weigh every voter by its own accuracy and leave groups out (--structure independent){unsure}: {plain}.",
+            f"Use weights for single voters (Dawid-Skene){unsure}, because {why}: {listed}.",
+        )
     if grouped:
         why = f"{grouped} of {len(groups)} voters echo others and independence is {_rejected(pvalues[0])}"
+        plain = (
+            f"{grouped_of_all} of {len(all_groups)} voters echo others, which a majority counts as often as it hears "
+            "them and the combination once"
+        )
     else:
         why = "the voters differ in accuracy"
-    return f"Use the combined labels{unsure}, because {why}: {listed}."
+        plain = "some voters are better than others, and the combination listens to them more"
+    return Verdict(
+        f"Use the combined labels{unsure}: {plain}.", f"Use the combined labels{unsure}, because {why}: {listed}."
+    )
 
 
 def settled_by(panel: PanelVotes, labels_changed: float) -> str:

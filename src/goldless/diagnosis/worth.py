@@ -54,6 +54,30 @@ def expected_balanced_accuracy(
     return float((sensitivity + specificity) / 2)
 
 
+def expected_of_panel(
+    labels: NDArray[np.number],
+    combined: NDArray[np.number],
+    posterior: NDArray[np.float64],
+    counts: NDArray[np.integer],
+    expected: float,
+) -> float:
+    """Return the balanced accuracy expected of a panel, on the scale of what is expected of the combined labels.
+
+    The model that judges the panel chose it: what the combined labels lose for this reason, the panel loses too.
+
+    Parameters
+    ----------
+    labels, combined : ndarray of shape (n_patterns,)
+        Labels by the panel and by all voters, 1 positive, 0 negative.
+    posterior, counts : ndarray of shape (n_patterns,)
+        Pr(Y positive | votes), and items with each pattern.
+    expected : float
+        Balanced accuracy expected of the combined labels, optimism taken out.
+    """
+    seen, of_all = (expected_balanced_accuracy(codes, posterior, counts) for codes in (labels, combined))
+    return seen - of_all + expected
+
+
 def single_accuracies(
     codes: NDArray[np.int8], posterior: NDArray[np.float64], counts: NDArray[np.integer]
 ) -> NDArray[np.float64]:

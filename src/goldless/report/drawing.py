@@ -33,8 +33,11 @@ def keep(sentence: str) -> str:
 
 
 def short(text: str, length: int = 28) -> str:
-    """Return text that fits."""
-    return text if len(text) <= length else text[: length - 1] + "…"
+    """Return text that fits, cut in its middle, for names of voters often differ at their end."""
+    if len(text) <= length:
+        return text
+    start = length // 2
+    return f"{text[:start]}…{text[start + 1 - length :]}"
 
 
 def tree(summary: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +164,9 @@ def residual_path(summary: dict[str, Any]) -> dict[str, Any] | None:
     points = [(count, value) for count, value in summary["structure"]["residual_path"] if value is not None]
     if len(points) < 3:
         return None
-    counts, values = zip(*points, strict=True)
+    structure = summary["structure"]
+    used = (structure["n_groups_on_path"], structure["residual"])
+    counts, values = zip(*points, *([] if used[1] is None else [used]), strict=True)
     axes = Axes((min(counts), max(counts)), (0, max(values)))
     placed = [(axes.x(count), axes.y(value), count, value) for count, value in points]
     smallest = min(points, key=lambda point: point[1])[0]
@@ -172,6 +177,13 @@ def residual_path(summary: dict[str, Any]) -> dict[str, Any] | None:
             {"x": x, "y": y, "text": f"{count} groups: residual {value:.4g}", "best": count == smallest}
             for x, y, count, value in placed
         ],
+        "used": None
+        if used[1] is None
+        else {
+            "x": axes.x(used[0]),
+            "y": axes.y(used[1]),
+            "text": f"used here: {used[0]} groups, residual {used[1]:.4g}",
+        },
     }
 
 
@@ -233,7 +245,7 @@ def score_against_conditional(summary: dict[str, Any]) -> dict[str, Any] | None:
     within = (np.abs(truth["conditional_positive"]) + np.abs(truth["conditional_negative"])) / 2
     groups = [voter["group"] for voter in summary["voters"]]
     pairs = [(i, j) for i in range(len(score)) for j in range(i)]
-    if not pairs:
+    if not pairs or not score.any():  # of three voters there is no score
         return None
     axes = Axes((0, float(within.max())), (0, float(score.max())), 360, 330)
     dots: dict[bool, list[str]] = {True: [], False: []}

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.report import drawing
+from goldless.report.words import METHODS
 
 _INSTALL = "pip install 'goldless[report]'"
 _ORANGE, _BLUE, _VIOLET = (222, 98, 20), (38, 120, 200), (124, 77, 199)
@@ -81,6 +82,7 @@ def render_html(summary: dict[str, Any]) -> str:
         script=Markup(script),  # our own file
         script_hash=digest,
         heat_maps=heat_maps,
+        called=METHODS,
         group_number={group["name"]: number for number, group in enumerate(summary["groups"])},
         tree=drawing.tree(summary),
         path=drawing.residual_path(summary),

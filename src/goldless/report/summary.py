@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis import Diagnosis, diagnose
-from goldless.diagnosis.worth import expected_balanced_accuracy, unexplained_share
+from goldless.diagnosis.worth import expected_of_panel, unexplained_share
 from goldless.estimators.explanation import Explanation
 from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.majority import MajorityVote
@@ -20,7 +20,8 @@ from goldless.estimators.panels import columns_of
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
-from goldless.report.plain import as_number, interval, plain, plain_tree, rounded
+from goldless.report.plain import as_number, interval, plain, rounded
+from goldless.report.structure import structure_of
 from goldless.report.truth import summarize_truth
 from goldless.report.words import headline, unknowable, what_to_do, what_to_watch
 from goldless.votes.encoding import Votes, encode_votes
@@ -89,9 +90,13 @@ def summarize(
     estimate = table.pair_counts.covariance()
     covariance, fitted = estimate.covariance, latent.population_covariance()
     voters = _voters(diagnosis, latent, table, panel, groups)
-    seen = {way: expected_balanced_accuracy(labels[way], posterior, table.counts) for way in ("panel", "combined")}
-    # the model that judges the panel chose it: what the combined labels lose for this reason, the panel loses too
-    of_panel = seen["panel"] - seen["combined"] + diagnosis.expectation("combined").balanced_accuracy
+    of_panel = expected_of_panel(
+        labels["panel"],
+        labels["combined"],
+        posterior,
+        table.counts,
+        diagnosis.expectation("combined").balanced_accuracy,
+    )
     expected = [
         {
             "method": row.method,
@@ -149,7 +154,7 @@ def summarize(
         "diagnosis": _diagnosis(diagnosis, groups),
         "patterns": _patterns(table, posterior, labels),
         "items": _items(votes, table, why, labels, names, groups),
-        "structure": _structure(model, latent),
+        "structure": structure_of(model, latent, estimate),
     }
     answer = summary["answer"]
     answer["headline"] = headline(summary)
@@ -159,7 +164,7 @@ def summarize(
     answer["ambiguous"] = bool(getattr(model, "ambiguous_", False))
     if answer["ambiguous"] and verdict not in warnings:
         warnings.insert(0, str(verdict))
-    answer["advice"] = what_to_do(summary, None if verdict in warnings else verdict)
+    answer["advice"] = what_to_do(summary)
     summary["warnings"] = [*warnings, *what_to_watch(summary, model)]
     summary["unknowable"] = unknowable(summary)
     summary["truth"] = None
@@ -262,6 +267,7 @@ def _diagnosis(diagnosis: Diagnosis, groups: list[dict]) -> dict[str, Any]:
     voters = diagnosis.voters
     return {
         "verdict": diagnosis.verdict,
+        "advice": diagnosis.advice,
         "cannot_tell": list(diagnosis.cannot_tell),
         "independence_pvalue": as_number(diagnosis.independence_pvalue),
         "fit_pvalue": as_number(diagnosis.fit_pvalue),
@@ -404,22 +410,3 @@ def _because(log_odds: NDArray[np.float64], sources: list[str]) -> list[list[Any
     """Return the groups, or voters alone, that speak loudest on an item, and the log-odds each adds."""
     loudest = np.argsort(-np.abs(log_odds).round(9), kind="stable")[:_SOURCES]
     return [[sources[group], rounded(log_odds[group], 2)] for group in loudest if abs(log_odds[group]) >= 0.05]
-
-
-def _structure(model: Any, latent: LatentModel) -> dict[str, Any]:
-    """Return how the grouping was found; what a later structure finder offers is passed on when it is plain."""
-    path = getattr(model, "residual_path_", None) or {}
-    chosen = int(latent.n_groups)
-    others = sorted((float(value), int(count)) for count, value in path.items() if int(count) != chosen)
-    structure = getattr(model, "structure", "independent")
-    return {
-        "asked": structure if isinstance(structure, str) else "given",
-        "n_groups": chosen,
-        "residual": as_number(getattr(model, "residual_", None)),
-        "residual_path": [[int(count), as_number(value)] for count, value in sorted(path.items())],
-        "runners_up": [{"n_groups": count, "residual": as_number(value)} for value, count in others[:4]],
-        "rootings": plain_tree(getattr(model, "rootings_", None)),
-        "overdispersion": as_number(getattr(model, "overdispersion_", None)),
-        "converged": getattr(model, "converged_", None),
-        "n_iter": getattr(model, "n_iter_", None),
-    }

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+METHODS = {
+    "combined": "combined labels",
+    "Dawid-Skene": "weights without groups",
+    "majority vote": "majority vote",
+    "best single voter": "best single voter",
+    "panel": "panel",
+}
 _AS_GOOD_AS_ALL = 0.95
 _FEW = 5  # voters, below which dependence cannot be seen
 _MUCH = 0.05
@@ -25,25 +32,24 @@ def headline(summary: dict[str, Any]) -> str:
     return f"{n_voters} voters are worth about {shown} independent {'one' if shown == '1.0' else 'ones'}{between}."
 
 
-def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
+def what_to_do(summary: dict[str, Any]) -> list[str]:
     """Return what to do with the votes, most important first."""
     answer, n_items = summary["answer"], summary["votes"]["n_items"]
     combined = next(row for row in answer["expected"] if row["method"] == "combined")["balanced_accuracy"]
     differs = answer["differs_from_majority"]
     advice = [
-        f"{summary['diagnosis']['verdict']} The combined labels differ from the majority on {differs:,} of "
-        f"{n_items:,} items."
+        f"{summary['diagnosis']['advice']}{_remedy(summary)} The combined labels differ from the majority on "
+        f"{differs:,} of {n_items:,} items."
     ]
     groups = summary["groups"]
-    if isinstance(verdict, str) and verdict:
-        advice.append(verdict)
-    elif groups:
+    if groups:
         first = groups[0]
-        many = f"{len(groups)} groups of voters" if len(groups) > 1 else "One group of voters"
+        size = len(first["voters"])
         advice.append(
-            f"{many} echo{'' if len(groups) > 1 else 'es'} a common source ({summary['answer']['n_echoing']} of "
-            f"{summary['votes']['n_voters']} voters). Treat each group as one opinion: the largest, {first['name']}, "
-            f"has {len(first['voters'])} voters."
+            f"{len(groups)} groups of voters echo a common source each. Treat a group as one opinion, however many "
+            f"voters it has: the largest, {first['name']}, has {size}."
+            if len(groups) > 1
+            else f"One group of {size} voters echoes a common source. Treat it as one opinion."
         )
     panel = summary["panel"]
     if len(panel["voters"]) < summary["votes"]["n_voters"]:
@@ -51,6 +57,17 @@ def what_to_do(summary: dict[str, Any], verdict: Any = None) -> list[str]:
         kept = "keeps" if accuracy > combined - _MUCH else "gets only"
         advice.append(f"A panel of {size} {kept} {_percent(accuracy)}: {_listed(panel['names'])}.")
     return advice
+
+
+def _remedy(summary: dict[str, Any]) -> str:
+    """Return what would help where the votes cannot tell."""
+    if not summary["diagnosis"]["cannot_tell"]:
+        return ""
+    if summary["answer"]["ambiguous"]:
+        return " Label a few items first: goldless ask names the most telling ones, and --anchors takes their labels."
+    if summary["votes"]["n_voters"] < _FEW:
+        return " Ask more voters, until there are five, or check some fifty items by hand."
+    return " Check some fifty items by hand."
 
 
 def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:

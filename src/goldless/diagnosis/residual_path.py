@@ -1,0 +1,62 @@
+"""The residual path of the paper beside the grouping that a model uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.maths.checks import relabel
+from goldless.maths.groups import assign_groups
+from goldless.maths.latent_model import LatentModel
+from goldless.maths.rank_one import residual
+
+_FEWEST, _MOST = 4, 150  # voters; with more the path takes longer than all the rest
+
+
+class ResidualPath(NamedTuple):
+    """Residuals by number of groups.
+
+    Attributes
+    ----------
+    path : dict of int to float
+        Residual of Algorithm 2 for each number of groups; empty for fewer than 4 or more than 150 voters.
+    n_groups : int
+        Number of groups of the grouping that is used, a voter that is alone counted as one.
+    residual : float or None
+        Its residual; None for fewer than 4 voters.
+    """
+
+    path: dict[int, float]
+    n_groups: int
+    residual: float | None
+
+
+def residual_path(
+    latent: LatentModel, covariance: NDArray[np.float64], known: Mapping[int, float] | None = None
+) -> ResidualPath:
+    """Return the residual for each number of groups, and that of the groups of a model.
+
+    Copies of other voters, and voters that always say the same, are left out.
+
+    Parameters
+    ----------
+    latent : LatentModel
+    covariance : ndarray of shape (n_voters, n_voters)
+        Covariance of the votes.
+    known : mapping of int to float, optional
+        The path, if the groups were found along it.
+    """
+    own = latent.copy_of == np.arange(latent.n_voters)
+    voters = np.flatnonzero(own & (np.diag(covariance) > 0))
+    covariance = covariance[np.ix_(voters, voters)]
+    groups = relabel(latent.groups[voters])
+    n_groups = len(np.unique(groups))
+    if len(voters) < _FEWEST:
+        return ResidualPath({}, n_groups, None)
+    path = dict(known or {})
+    if not path and len(voters) <= _MOST:
+        path = {int(count): float(value) for count, value in assign_groups(covariance).residual_path.items()}
+    return ResidualPath(path, n_groups, float(residual(covariance, groups).value))
