@@ -250,32 +250,16 @@ class LatentSML(InParts, TreeAnswers):
         facts = Facts.read(votes.votes, known, class_balance, trusted)
         if facts.any and not self.em:
             raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
-        table, whole = votes.table, votes.whole
         estimate = votes.counts.covariance()
         groups, structure = self._find_groups(votes, estimate)
-        if structure is None:
-            given = None if isinstance(self.structure, str) else groups
-            self.overdispersion_ = covariance_misfit(estimate, given)
-        else:
-            self.overdispersion_ = structure.overdispersion
         prior = self._rate_prior(votes.n_items, self.overdispersion_)
-        model, calibration = self._fit_model(votes, estimate, groups, prior), None
-        if self.em:
-            model, prior, calibration = self._release_balance(model, table, prior, self.overdispersion_, whole)
-            model = self._finish(model, table, prior, whole)
+        model, prior, calibration = self._fit_model(votes, estimate, groups, prior)
         groupings = () if structure is None else tuple(reading.groups for reading in structure.readings)
-        settled = None
-        if facts.any:
-            settled = settle(votes, facts, model, groupings, prior)
+        settled = settle(votes, facts, model, groupings, prior) if facts.any else None
+        if settled is not None:
             model = settled.candidates[settled.best]
         self._compare_readings(votes, model, structure, settled, prior)
-        heard = self.abstain == "informative" and self.em
-        abstains = votes.counts.votes_cast < votes.n_items
-        self._abstainers_ = np.flatnonzero(abstains) if heard else np.array([], dtype=np.int64)
-        if len(self._abstainers_):
-            table = PatternTable.of(with_abstention(table.codes, self._abstainers_), table.counts)
-            whole = whole_with_abstention(whole, self._abstainers_)
-            model = with_silent_abstention(model, self._abstainers_)
+        table, whole, model = self._hear_abstention(votes, model)
         if facts.any:
             model, calibration = self._improve_with_facts(votes, facts, model, prior, table, whole)
         elif len(self._abstainers_):
@@ -286,13 +270,7 @@ class LatentSML(InParts, TreeAnswers):
         self._settled_ = () if settled is None else (settled.candidates, settled.weights)
         self.anchored_rows_ = facts.rows
         self._known_ = (facts.labels, facts.class_balance, facts.sensitivity, facts.specificity)
-        wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
-        self.subtype_models_: tuple[SubtypeModel, ...] = ()
-        if wanted and self.em:
-            of_votes = self.log_likelihood_
-            if facts.any:
-                of_votes = GroupedPatterns(table, model.groups).log_likelihood(model)
-            self.subtype_models_ = fit_subtypes(table, model, of_votes, prior, whole)
+        self.subtype_models_ = self._find_subtypes(table, whole, model, prior, facts)
         if calibration is None or self.subtype_models_ or len(self._abstainers_):
             calibration = Calibration(1.0, self.latent_model_.class_balance)
         self.calibration_ = tuple(calibration)
@@ -308,6 +286,34 @@ class LatentSML(InParts, TreeAnswers):
         known = KnownLabels.read(anchors, self.missing)
         labels[known.rows] = self.classes_[known.codes(self.classes_)]
         return labels
+
+    def _hear_abstention(
+        self, votes: FitVotes, model: LatentModel
+    ) -> tuple[PatternTable, WholeVotes | None, LatentModel]:
+        """Add what abstention says to the votes and to the model, if it is to be heard."""
+        heard = self.abstain == "informative" and self.em
+        abstains = votes.counts.votes_cast < votes.n_items
+        self._abstainers_ = np.flatnonzero(abstains) if heard else np.array([], dtype=np.int64)
+        if not len(self._abstainers_):
+            return votes.table, votes.whole, model
+        codes = with_abstention(votes.table.codes, self._abstainers_)
+        return (
+            PatternTable.of(codes, votes.table.counts),
+            whole_with_abstention(votes.whole, self._abstainers_),
+            with_silent_abstention(model, self._abstainers_),
+        )
+
+    def _find_subtypes(
+        self, table: PatternTable, whole: WholeVotes | None, model: LatentModel, prior: RatePrior, facts: Facts
+    ) -> tuple[SubtypeModel, ...]:
+        """Return the hubs with item subtypes that the votes support, if they are wanted."""
+        wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
+        if not (wanted and self.em):
+            return ()
+        of_votes = self.log_likelihood_
+        if facts.any:  # the stored one is that of votes and known labels
+            of_votes = GroupedPatterns(table, model.groups).log_likelihood(model)
+        return fit_subtypes(table, model, of_votes, prior, whole)
 
     def _improve_with_facts(
         self,
@@ -346,16 +352,21 @@ class LatentSML(InParts, TreeAnswers):
 
     def _fit_model(
         self, votes: FitVotes, estimate: CovarianceEstimate, groups: NDArray[np.int64], prior: RatePrior
-    ) -> LatentModel:
-        """Estimate the parameters for given groups."""
+    ) -> tuple[LatentModel, RatePrior, Calibration | None]:
+        """Estimate the parameters for given groups; the prior on the class balance may have given way."""
         start = self.start or ("two-stage" if self._structure_is("paper") else "votes")
+        table, whole = votes.table, votes.whole
         if start == "two-stage" or not self.em:
             rule, hard = ImbalanceRule(self.imbalance), self.latent_values == "hard"
-            whole = None if self.em else votes.whole  # where EM follows, moments of a sample are a good start
-            model = two_stage_estimate(votes.table, estimate, groups, rule, hard, whole)
+            # where EM follows, moments of a sample are a good start
+            model = two_stage_estimate(table, estimate, groups, rule, hard, None if self.em else whole)
         else:
-            model = prior.maximise(unit_vote_counts(votes.table, groups), groups)
-        return self._improve(model, votes.table, prior, votes.whole) if self.em else model
+            model = prior.maximise(unit_vote_counts(table, groups), groups)
+        if not self.em:
+            return model, prior, None
+        model = self._improve(model, table, prior, whole)
+        model, prior, calibration = self._release_balance(model, table, prior, self.overdispersion_, whole)
+        return self._finish(model, table, prior, whole), prior, calibration
 
     def _find_groups(
         self, votes: FitVotes, estimate: CovarianceEstimate
@@ -379,6 +390,10 @@ class LatentSML(InParts, TreeAnswers):
         self.residual_, self.residual_path_ = fit.value, path
         self.v_on_, self.v_off_ = votes.spread(fit.v_on), votes.spread(fit.v_off)
         self.score_matrix_ = votes.spread_matrix(score)
+        if structure is None:
+            self.overdispersion_ = covariance_misfit(estimate, None if isinstance(self.structure, str) else groups)
+        else:
+            self.overdispersion_ = structure.overdispersion
         return groups, structure
 
     def _compare_readings(
