@@ -420,22 +420,26 @@ class LatentSML(InParts, TreeAnswers):
     def _keep_sample(self, votes: FitVotes) -> None:
         """Keep what panels are judged by, and with subtypes how far each voter agrees with the averaged posterior."""
         table = votes.all_table
-        positive = probability(self._calibrated(self._likelihood_ratio(table.codes)))
-        self._sample_ = VoteSample.of(table.codes, table.counts, positive)
+        ratio = self._likelihood_ratio(table.codes)
+        self._sample_ = VoteSample.of(table.codes, table.counts, probability(self._calibrated(ratio)))
         if not self.subtype_models_:
             return
         if votes.whole is None:
-            agreed, cast = _agreement(self, table.codes, table.counts.astype(float))
+            agreed, cast = _agreement(self, table.codes, table.counts, ratio)
         else:
             agreed, cast = votes.whole.sum_codes(partial(_agreement, self))
         self._agreement_ = np.divide(agreed, cast, out=np.full(cast.shape, 0.5), where=cast > 0)
 
 
 def _agreement(
-    model: LatentSML, codes: NDArray[np.int8], counts: NDArray[np.float64]
+    model: LatentSML,
+    codes: NDArray[np.int8],
+    counts: NDArray[np.float64] | NDArray[np.int64],
+    ratio: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the expected votes of each voter that are right, and all of them, on (positive, negative) items."""
-    positive = probability(model._likelihood_ratio(codes) + model.latent_model_.log_prior_odds)
+    ratio = model._likelihood_ratio(codes) if ratio is None else ratio
+    positive = probability(ratio + model.latent_model_.log_prior_odds)
     items = np.stack([counts * positive, counts * (1 - positive)])
     said = [items @ (codes == code).astype(float) for code in (0, 1)]
     return np.stack([said[1][0], said[0][1]]), said[0] + said[1]

@@ -15,7 +15,8 @@ from goldless.kernels.compiled import compiled
 
 _TINY = 1e-300
 _NEGLIGIBLE = 1e-18  # a share of an item that no sum in double precision can see
-_LOWEST = -50.0  # the logarithm of less than that
+_FAIR = 1e-9  # factors above this need no logarithm
+_LOWEST = -65.0  # the logarithm of less than their product
 _LARGE = 1e250
 _SMALL = 1e-140  # the product of two numbers this small is still above zero
 
@@ -37,11 +38,12 @@ def _read_narrow(row, tables, hub):
 
 
 @compiled
-def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, hub):
-    """Add the messages of the wide groups to the hub; return the log of what likelihoods were scaled by.
+def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, factor, hub):
+    """Collect the messages of the wide groups to the hub; return the log of what likelihoods were scaled by.
 
     ``likelihood[w, a]`` is proportional to Pr(votes of w | alpha_w = a), the larger 1, and ``mixed[w, s]`` is its
-    mean over alpha_w given Y = s.
+    mean over alpha_w given Y = s. The message to a state is the product of its means: ``factor[s]``, or if that is
+    small in any state, its logarithm in ``hub[s]`` and a factor of 1.
     """
     n_wide, _, n_states = wide_rates.shape
     total = 0.0
@@ -55,8 +57,9 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, h
         total += max(negative, positive)
         likelihood[w, 0] = np.exp(-lead) if lead > 0.0 else 1.0
         likelihood[w, 1] = 1.0 if lead > 0.0 else np.exp(lead)
+    least = 1.0
     for state in range(n_states):
-        product = 1.0  # of the groups' means; its logarithm is taken before it underflows
+        product = 1.0  # its logarithm is taken before it underflows
         for w in range(n_wide):
             mean = wide_rates[w, 0, state] * likelihood[w, 0] + wide_rates[w, 1, state] * likelihood[w, 1]
             mixed[w, state] = max(mean, _SMALL)
@@ -64,7 +67,12 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, h
             if product < _SMALL:
                 hub[state] += np.log(product)
                 product = 1.0
-        hub[state] += np.log(product)
+        factor[state] = product
+        least = min(least, product)
+    if least < _FAIR:
+        for state in range(n_states):
+            hub[state] += np.log(factor[state])
+            factor[state] = 1.0
     return total
 
 
@@ -77,12 +85,16 @@ def evaluate(packed, tables, wide, wide_start, wide_rates, out):
     n_wide, _, n_states = wide_rates.shape
     likelihood = np.empty((n_wide, 2))
     mixed = np.empty((n_wide, n_states))
+    factor = np.ones(n_states)
     for i in range(packed.shape[0]):
         hub = out[i]
         hub[:] = 0.0
         _read_narrow(packed[i], tables, hub)
         if n_wide:
-            hub += _read_wide(packed[i], tables.shape[1], wide, wide_start, wide_rates, likelihood, mixed, hub)
+            n_narrow = tables.shape[1]
+            scale = _read_wide(packed[i], n_narrow, wide, wide_start, wide_rates, likelihood, mixed, factor, hub)
+            for state in range(n_states):
+                hub[state] += scale + np.log(factor[state])
 
 
 @compiled
@@ -100,6 +112,7 @@ def expect(
     likelihood = np.empty((n_wide, 2))
     mixed = np.empty((n_wide, n_states))
     parent = np.empty(n_wide)
+    factor = np.ones(n_states)
     hub = np.empty(n_states)
     log_likelihood, product = 0.0, 1.0
     for i in range(packed.shape[0]):
@@ -109,19 +122,19 @@ def expect(
         _read_narrow(row, tables, hub)
         scale = 0.0
         if n_wide:
-            scale = _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, hub)
+            scale = _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, factor, hub)
         top = hub[0]
         for state in range(1, n_states):
             top = max(top, hub[state])
         total = 0.0
         for state in range(n_states):
             lead = hub[state] - top
-            hub[state] = 1.0 if lead >= 0.0 else np.exp(lead) if lead > _LOWEST else 0.0
+            hub[state] = factor[state] * (1.0 if lead >= 0.0 else np.exp(lead) if lead > _LOWEST else 0.0)
             total += hub[state]
         log_likelihood += count * (top + scale)
         if count == 1.0:  # many logarithms in one
             product *= total
-            if product > _LARGE:
+            if product > _LARGE or product < _SMALL:
                 log_likelihood += np.log(product)
                 product = 1.0
         else:

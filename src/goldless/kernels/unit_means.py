@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,15 @@ from numpy.typing import NDArray
 from goldless.kernels import latent as kernel
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.units import NO_WIDE, NO_WIDE_START, RowSums, UnitTables
+
+
+@cache
+def _votes_of_values(n_states: int, n_votes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of positive votes, and of all, in every value of a unit of so many voters."""
+    digits = np.arange(n_states**n_votes)[:, None] // n_states ** np.arange(n_votes) % n_states
+    votes = digits - (n_states - 2)
+    return (votes == 1).sum(axis=1), (votes >= 0).sum(axis=1)
+
 
 WideMeans = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
@@ -41,11 +51,8 @@ class UnitMeans:
         wide = np.zeros((int(plan.wide_start[-1]), 256, 2))
         likelihood = np.zeros((len(plan.unit_group), 256, 2))
         for unit, byte in enumerate(plan.unit_byte):
-            n_votes = plan.unit_start[unit + 1] - plan.unit_start[unit]
-            size = plan.n_states**n_votes
-            digits = np.arange(size)[:, None] // plan.n_states ** np.arange(n_votes) % plan.n_states
-            votes = digits - (plan.n_states - 2)
-            positive, said = (votes == 1).sum(axis=1), (votes >= 0).sum(axis=1)
+            positive, said = _votes_of_values(plan.n_states, int(plan.unit_start[unit + 1] - plan.unit_start[unit]))
+            size = len(said)
             if byte >= plan.n_narrow:
                 wide[byte - plan.n_narrow, :size] = np.stack([said - positive, positive], axis=1)
                 continue

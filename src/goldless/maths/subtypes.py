@@ -8,6 +8,7 @@ cluster, not which class they are, so every state carries the share of its items
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,6 +152,7 @@ class SubtypePrior:
         is_positive = self.start.state_is_positive if alone else np.arange(n_columns) == 1
         return np.where(is_positive, self.right, self.wrong)
 
+    @cached_property
     def _pseudo_votes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Pseudo-votes of every voter, positive and negative, shape (n_voters, n_states)."""
         alone = ~self.start.own_latent[self.start.groups]
@@ -163,7 +165,7 @@ class SubtypePrior:
 
     def maximise(self, counts: ExpectedCounts, groups: NDArray[np.int64]) -> SubtypeModel:
         """Return the model of largest expected log-likelihood plus log prior (M-step)."""
-        positive, negative = self._pseudo_votes()
+        positive, negative = self._pseudo_votes
         votes_positive, votes_negative = counts.votes[:, :, 1] + positive, counts.votes[:, :, 0] + negative
         state_positive = self._expected_positive(self.start.n_states, True)
         state_negative = self.right + self.wrong - state_positive
@@ -185,7 +187,7 @@ class SubtypePrior:
 
     def log_density(self, model: SubtypeModel) -> float:
         """Return the log-density of a model up to a constant."""
-        positive, negative = self._pseudo_votes()
+        positive, negative = self._pseudo_votes
         used = np.ones(model.vote_positive.shape, dtype=bool)
         used[:, 2:] = ~model.own_latent[model.groups][:, None]
         votes = model.vote_positive.clip(_CLIP, 1 - _CLIP)
