@@ -1,5 +1,7 @@
 """Tables over byte values: the same as Bayes' rule voter by voter, for any size of group and hub."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -81,12 +83,34 @@ def test_a_pass_is_bayes_rule(sizes, missing, n_states, rng):
     groups = draw_groups(sizes, rng)
     model = draw_model(groups, n_states, rng)
     codes, counts = draw_codes(groups, missing, rng), rng.integers(1, 4, 40)
-    computed = GroupedPatterns(PatternTable.of(codes, counts), groups).expect(model)
+    assert_pass_is_bayes_rule(model, codes, counts)
+
+
+def assert_pass_is_bayes_rule(model, codes, counts):
+    computed = GroupedPatterns(PatternTable.of(codes, counts), model.groups).expect(model)
     labels, latents, votes, log_likelihood = slow_expectation(model, codes, counts)
     np.testing.assert_allclose(computed.labels, labels, atol=1e-9)
     np.testing.assert_allclose(computed.latents, latents, atol=1e-9)
     np.testing.assert_allclose(computed.votes, votes, atol=1e-9)
     assert computed.log_likelihood == pytest.approx(log_likelihood, rel=1e-9)
+
+
+@pytest.mark.parametrize("n_states", [2, 6])
+@pytest.mark.parametrize("doubt", [1e-2, 1e-5], ids=["sure", "very sure"])
+def test_a_pass_is_bayes_rule_where_groups_outvote_many_who_are_alone(n_states, doubt, rng):
+    """Messages of many sure groups are products too small to weigh against a sum of logarithms as they are."""
+    groups = draw_groups([9] * 14 + [1] * 16, rng)
+    model, alone = draw_model(groups, n_states, rng), np.bincount(groups) == 1
+    is_odd = np.arange(n_states) % 2 == 1
+    model = dataclasses.replace(
+        model,
+        group_positive=np.where(is_odd, 1 - doubt, doubt) * np.ones((len(alone), 1)),
+        vote_positive=np.where(is_odd, 0.999, 0.001) * np.ones((len(groups), 1)),
+    )
+    side = rng.integers(0, 2, (40, 1))
+    said = np.where(alone, 1 - side, side)[:, groups]
+    codes = np.where(rng.random(said.shape) < 0.02, 1 - said, said).astype(np.int8)
+    assert_pass_is_bayes_rule(model, codes, rng.integers(1, 4, 40))
 
 
 @by_sizes
