@@ -482,6 +482,19 @@ def test_names_cannot_drive_the_terminal(tmp_path, capsys):
     assert clean("a\x1bb\nc") == "a?b?c"
 
 
+def test_names_that_a_spreadsheet_would_run_are_kept_and_pointed_out(tmp_path, capsys):
+    X, _ = gl.simulate_votes(60, [1] * 5, random_state=0)
+    items = ["=cmd|' /C calc'!A1", *(f"-{i}" for i in range(59))]
+    np.savez(tmp_path / "v.npz", votes=X, items=items)
+    for name, warned in (("l.csv", True), ("l.tsv", True), ("l.jsonl", False)):
+        assert main(["combine", str(tmp_path / "v.npz"), "-o", str(tmp_path / name)]) == 0
+        assert ("a spreadsheet would run" in capsys.readouterr().err) == warned
+        assert "=cmd|' /C calc'!A1" in (tmp_path / name).read_text()
+    np.savez(tmp_path / "v.npz", votes=X, items=[*items[1:], "60"])  # numbers are no formulas
+    assert main(["combine", str(tmp_path / "v.npz"), "-o", str(tmp_path / "n.csv")]) == 0
+    assert "spreadsheet" not in capsys.readouterr().err
+
+
 def test_colours_where_they_are_wanted():
     assert "\x1b[1m" in Style(io.StringIO(), colour=True)("x", "bold")
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")

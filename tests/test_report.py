@@ -14,6 +14,7 @@ import pytest
 import goldless as gl
 from goldless.cli import main
 from goldless.diagnosis.worth import expected_balanced_accuracy
+from goldless.estimators.panels import judge_panels
 from goldless.estimators.rooting import Rooting
 from goldless.report import SCHEMA_VERSION, drawing, render_html, summarize
 
@@ -64,6 +65,24 @@ def test_a_panel_of_all_voters_is_expected_to_do_what_the_combined_labels_do():
     answer = summarize(model, X, panel=list(range(8)))["answer"]
     expected = {row["method"]: row["balanced_accuracy"] for row in answer["expected"]}
     assert expected["panel"] == pytest.approx(expected["combined"], abs=1e-4)
+
+
+def test_panels_are_on_the_scale_of_the_combined_labels(simulated, tmp_path, capsys):
+    X, _ = gl.simulate_votes(300, [4, 1, 1, 1, 1], random_state=2, group_accuracy=(0.6, 0.7))
+    model = gl.LatentSML(structure="independent", subtypes=False).fit(X)
+    found = summarize(model, X)
+    expected = {row["method"]: row["balanced_accuracy"] for row in found["answer"]["expected"]}
+    raw = {len(panel.voters): panel.balanced_accuracy for panel in model.panels()}
+    shown = {len(choice["voters"]): choice["balanced_accuracy"] for choice in found["panel"]["choices"]}
+    (whole,) = judge_panels(model, [range(8)])
+    assert shown == {
+        size: pytest.approx(raw[size] + expected["combined"] - whole.balanced_accuracy, abs=2e-4) for size in raw
+    }
+    assert abs(expected["combined"] - whole.balanced_accuracy) > 0.01  # there is something to correct
+    np.savez(tmp_path / "votes.npz", votes=X)
+    assert main(["select", str(tmp_path / "votes.npz"), "--structure", "independent", "--json"]) == 0
+    panels = json.loads(capsys.readouterr().out)["panels"]  # of a model with subtypes, which change nothing here
+    assert [panel["balanced_accuracy"] for panel in panels] == pytest.approx(list(shown.values()), abs=0.02)
 
 
 def test_scores_against_the_truth(simulated, summary):

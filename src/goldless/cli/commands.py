@@ -9,7 +9,7 @@ import json
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,8 @@ def combine(arguments: argparse.Namespace) -> None:
         columns += list(more.values())
     rows = zip(*columns, strict=True)
     to_screen = arguments.output in (None, "-")
+    if not to_screen:
+        facts["warnings"] += formulas_in(arguments.output, columns[0], header, names)
     if to_screen and arguments.json:
         keys = ["item", "label", "probability", *header[3:]]
         write_json({**facts, "items": [dict(zip(keys, (_text(row[0]), *row[1:]), strict=True)) for row in rows]})
@@ -118,7 +120,7 @@ def combine(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(facts)
     elif not arguments.quiet:
-        _tell(table, said)
+        tell(table.how, facts["warnings"])
         counted = " and ".join(f"{count:,} {clean(name)}" for name, count in facts["labelled"].items())
         scored = (
             f" Balanced accuracy against the truth: {100 * facts['balanced_accuracy']:.1f} %."
@@ -298,17 +300,18 @@ def summary_of(
     """Return the summary of a model of the votes in a file."""
     with Progress(CHECKING, arguments.quiet) as progress:
         diagnosis = gl.diagnose(model, table.votes, resamples=resamples, progress=progress.update)
-    return summarize(
-        model,
-        table.votes,
-        truth=table.truth,
-        panel_size=getattr(arguments, "k", 5),
-        panel=panel,
-        title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
-        source=table.how,
-        warnings=[*table.notes, *said],
-        diagnosis=diagnosis,
-    )
+    with Progress("Summing up", arguments.quiet):
+        return summarize(
+            model,
+            table.votes,
+            truth=table.truth,
+            panel_size=getattr(arguments, "k", 5),
+            panel=panel,
+            title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
+            source=table.how,
+            warnings=[*table.notes, *said],
+            diagnosis=diagnosis,
+        )
 
 
 def _tell(table: VotesFile, said: list[str]) -> None:
@@ -321,6 +324,29 @@ def tell(how: str, warned: Sequence[str]) -> None:
     style = Style(sys.stderr)
     lines = [style(clean(how), "dim"), *(style("! ", "yellow") + clean(sentence) for sentence in warned)]
     sys.stderr.write("\n".join(lines) + "\n")
+
+
+def formulas_in(path: str, *texts: Iterable[Any]) -> list[str]:
+    """Return a warning if a table of text holds what a spreadsheet would run; names are kept as they were given."""
+    if path.lower().endswith((".jsonl", ".ndjson", ".parquet", ".pq")):
+        return []
+    found = next((text for part in texts for text in map(str, part) if _is_formula(text)), None)
+    if found is None:
+        return []
+    shown = found if len(found) <= 40 else found[:39] + "…"
+    return [
+        f"Names are kept as they are, and a spreadsheet would run {shown!r} as a formula: import the file as text."
+    ]
+
+
+def _is_formula(text: str) -> bool:
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
 
 
 def _balanced(truth: np.ndarray, codes: np.ndarray) -> float:

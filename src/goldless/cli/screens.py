@@ -71,7 +71,7 @@ def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
     true = {row["method"]: row["balanced_accuracy"] for row in truth["methods"]} if truth else {}
     rows = []
     for row in summary["answer"]["expected"]:
-        detail = f" ({_cut(clean(str(row['detail'])), 20)})" if row["detail"] else ""
+        detail = f" ({_cut(clean(str(row['detail'])), 13 if truth else 19)})" if row["detail"] else ""
         interval = "" if row["interval"] is None else "-".join(f"{100 * end:.1f}" for end in row["interval"])
         rows.append(
             [

@@ -14,6 +14,7 @@ from goldless.cli.names import voter_names
 from goldless.cli.screens import select_screen
 from goldless.estimators.panels import columns_of, judge_panels
 from goldless.maths.panels import Panel
+from goldless.report.panels import on_one_scale
 from goldless.terminal import Style, clean
 from goldless.votes.files import VotesFile
 
@@ -47,15 +48,20 @@ def select(arguments: argparse.Namespace) -> None:
         size = arguments.k or min(max(_SIZE, len(forced["include"])), max(free, 1))
         chosen = model.select(size, **forced)
     panel = columns_of(model, chosen).tolist()
-    steps = judge_panels(model, [panel[: number + 1] for number in range(len(panel))], prices)
+    steps = list(judge_panels(model, [panel[: number + 1] for number in range(len(panel))], prices))
     summary = summary_of(arguments, table, model, said, panel, resamples=0)
+    expected = summary["answer"]["expected"]
+    steps = on_one_scale(model, steps, expected)
     result: dict[str, Any] = {
         "panel": [_step(summary, voter, step, prices) for voter, step in zip(panel, steps, strict=True)],
         "panel_cost": None if prices is None else steps[-1].cost,
         "panel_balanced_accuracy": summary["panel"]["balanced_accuracy"],
         "panel_vote_accuracy": round(steps[-1].vote_accuracy, 4),
-        "panels": [_row(one, names, model, prices) for one in model.panels(cost=prices, **forced)],
-        "expected": summary["answer"]["expected"],
+        "panels": [
+            _row(one, names, model, prices)
+            for one in on_one_scale(model, model.panels(cost=prices, **forced), expected)
+        ],
+        "expected": expected,
         "effective_votes_of_all": summary["answer"]["effective_votes"],
         "how": table.how,
         "warnings": summary["warnings"],

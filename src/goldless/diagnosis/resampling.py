@@ -13,7 +13,7 @@ from goldless.diagnosis.panel_votes import FEWEST_TO_SEE_ECHOES, LARGEST_SEARCHE
 from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
 from goldless.maths.latent_model import log_odds
 from goldless.maths.search import likely_partitions, search_structure
-from goldless.progress import part
+from goldless.progress import part, tell
 from goldless.votes.correlations import effective_votes, uniqueness, within_class_correlations
 from goldless.votes.counts import PairCounts
 
@@ -86,7 +86,8 @@ def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generat
     alone = np.where(panel.core_codes >= 0, panel.core_codes, 0.5)
     worth, own, more, optimism = [], [], [], []
     total, squares = np.zeros((2, len(panel.voters), len(panel.voters)))
-    for resampled, step in zip(drawn, steps, strict=True):
+    for number, (resampled, step) in enumerate(zip(drawn, steps, strict=True)):
+        tell("measuring what is certain", number / _WORTH_RESAMPLES)
         model = scores.stepped(step)
         posterior = model.posterior(scores.codes)
         labels = (log_odds(posterior) > model.log_prior_odds).astype(np.float64)

@@ -9,6 +9,7 @@ from scipy.special import chdtrc, gammaincc
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.fit_test import ResidualTest
 from goldless.maths.latent_model import LatentModel
+from goldless.progress import tell
 from goldless.votes.counts import PairCounts
 from goldless.votes.patterns import PatternTable
 
@@ -55,7 +56,8 @@ def _drawn_covariances(table: PatternTable, model: LatentModel, rng: np.random.G
     """Draw votes from the model, missing where votes are missing, and return their covariances."""
     n_items = min(table.n_items, _LARGEST_DRAW)
     drawn = []
-    for _ in range(_DRAWS):
+    for number in range(_DRAWS):
+        tell("testing", number / _DRAWS)
         codes = model.sample(n_items, rng)[0]
         if not table.complete:
             codes = np.where(table.codes[_rows(table, n_items, rng)] < 0, np.int8(-1), codes)

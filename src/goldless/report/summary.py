@@ -20,6 +20,7 @@ from goldless.estimators.panels import columns_of
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
+from goldless.report.panels import on_one_scale
 from goldless.report.plain import as_number, interval, plain, rounded
 from goldless.report.structure import structure_of
 from goldless.report.truth import summarize_truth
@@ -148,7 +149,7 @@ def summarize(
                 rounded(diagnosis.effective_votes_of(panel[:k]), 2) for k in range(1, len(panel) + 1)
             ],
             "balanced_accuracy": next(row["balanced_accuracy"] for row in expected if row["method"] == "panel"),
-            "choices": _choices(model, names),
+            "choices": _choices(model, names, expected),
         },
         "matrices": _matrices(score, covariance, fitted, diagnosis),
         "diagnosis": _diagnosis(diagnosis, groups),
@@ -181,9 +182,9 @@ def _panel(model: Any, size: int) -> list[int]:
     return select_voters(model.latent_model_, size).tolist()
 
 
-def _choices(model: Any, names: list[str]) -> list[dict[str, Any]]:
+def _choices(model: Any, names: list[str], expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the panels worth their size, smallest first; none if the estimator lists none."""
-    panels = model.panels() if hasattr(model, "panels") else ()
+    panels = on_one_scale(model, model.panels(), expected) if hasattr(model, "panels") else ()
     return [
         {
             "voters": [names[voter] for voter in columns_of(model, panel.voters)],
