@@ -325,6 +325,25 @@ def test_three_voters_are_told_what_cannot_be_known():
     assert "between three voters no number of items can show it" in gl.LatentSML().fit(X).verdict_
 
 
+@pytest.mark.parametrize("n_voters", [1, 2])
+def test_one_or_two_voters_are_labelled_by_and_told_that_it_is_a_guess(n_voters):
+    """What is left when others are constant or copies: agreement gives the label, and nothing is claimed."""
+    X, _ = gl.simulate_votes(400, [1] * 5, random_state=3)
+    votes = np.column_stack([X[:, :n_voters], X[:, :1], np.full((400, 2), X.max())])
+    with pytest.warns(gl.VotesWarning) as warned:
+        model = gl.LatentSML().fit(votes)
+    assert any(f"Only {n_voters} different voter(s)" in str(warning.message) for warning in warned)
+    assert "cannot show who is right" in model.verdict_
+    agree = (votes[:, :n_voters] == votes[:, :1]).all(axis=1)
+    np.testing.assert_array_equal(model.predict(votes)[agree], votes[agree, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.VotesWarning)
+        alone = gl.LatentSML().fit(X[:, :n_voters])
+        diagnosis = gl.diagnose(model, votes)
+    np.testing.assert_array_equal(alone.predict(X[:, :n_voters]), model.predict(votes))
+    assert "cannot show who is right" in diagnosis.verdict
+
+
 def test_which_of_two_pairs_echoes_is_left_open():
     """Four voters: the pair found and the pair of the others fit alike, and the user is told."""
     base = gl.random_model([2, 1, 1], random_state=4)

@@ -44,15 +44,19 @@ class MajorityVoteOnNumbers(_OnNumbers, MajorityVote):
 
 
 class DawidSkeneOnNumbers(_OnNumbers, DawidSkene):
-    _min_voters = 2  # many checks have two columns; what is learnt of them is not what is checked
+    pass
 
 
 class SpectralMetaLearnerOnNumbers(_OnNumbers, SpectralMetaLearner):
-    _min_voters = 2
+    _min_voters = 2  # many checks have two columns; what is learnt of them is not what is checked
 
 
 class LatentSMLOnNumbers(_OnNumbers, LatentSML):
     pass
+
+
+class LatentSMLOnTwoNumbers(LatentSMLOnNumbers):
+    """The default structure, which takes two voters and one."""
 
 
 class OracleCIOnNumbers(_OnNumbers, OracleCI):
@@ -65,6 +69,7 @@ ON_NUMBERS = [
     DawidSkeneOnNumbers(),
     SpectralMetaLearnerOnNumbers(),
     LatentSMLOnNumbers(structure="paper"),
+    LatentSMLOnTwoNumbers(),
     OracleCIOnNumbers(),
 ]
 

@@ -49,7 +49,9 @@ def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[
     n_items, n_voters = panel.table.n_items, len(panel.voters)
     if n_items < FEWEST_ITEMS:
         found.append(f"{n_items} items are too few for intervals, which need {FEWEST_ITEMS} at the least")
-    if n_voters < FEWEST_TO_SEE_ECHOES:
+    if n_voters < 3:
+        found.append("fewer than three different voters cannot show who is right")
+    elif n_voters < FEWEST_TO_SEE_ECHOES:
         found.append("with three different voters dependence cannot be seen")
     elif n_items < 2 * n_voters:
         found.append(f"{n_items} items are too few to look for groups among {n_voters} voters")

@@ -32,7 +32,8 @@ class VoteEstimator(BaseEstimator, ABC):
     classes_: NDArray
     n_features_in_: int
 
-    _min_voters = 3
+    _min_voters = 3  # with fewer it refuses to fit
+    _voters_to_judge = 0  # with fewer it fits, and says that accuracies are a guess
     _merges_copies = False
 
     def __sklearn_tags__(self) -> Any:
@@ -121,8 +122,12 @@ class VoteEstimator(BaseEstimator, ABC):
         known.check(votes.n_items)
         return self._reduce(CountedVotes.of_votes(votes, weights, known.rows))
 
+    def _least_voters(self) -> int:
+        """Return with how many voters this can be fitted at all."""
+        return self._min_voters
+
     def _check_voters(self, n_voters: int) -> None:
-        name, least = type(self).__name__, self._min_voters
+        name, least = type(self).__name__, self._least_voters()
         if n_voters < least:
             raise ValueError(
                 f"{name} needs {least} voters, got {n_voters} (n_features = {n_voters}): with fewer, "
@@ -131,7 +136,12 @@ class VoteEstimator(BaseEstimator, ABC):
 
     def _reduce(self, counted: CountedVotes) -> FitVotes:
         """Leave out what carries no information, and keep how votes were counted and which class ties go to."""
-        votes = reduce_votes(counted, type(self).__name__, self._min_voters, self._merges_copies)
+        votes = reduce_votes(counted, type(self).__name__, self._least_voters(), self._merges_copies)
+        if votes.table.n_voters < self._voters_to_judge:
+            warn_user(
+                f"Only {votes.table.n_voters} different voter(s) use both classes: with fewer than "
+                f"{self._voters_to_judge}, accuracies cannot be told from agreement and are a guess."
+            )
         self._tie_code_ = int(votes.positive_is_commoner)
         self.how_counted_ = counted.how
         return votes

@@ -57,6 +57,9 @@ class DawidSkene(InParts, LatentEstimator):
     True
     """
 
+    _min_voters = 1
+    _voters_to_judge = 3
+
     def __init__(
         self,
         *,

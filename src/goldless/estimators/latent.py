@@ -145,7 +145,8 @@ class LatentSML(InParts, TreeAnswers):
     -----
     Exact copies (same votes on at least 20 items) are fitted as one voter, so adding a clone changes nothing.
     A single group of all voters is the same model as no groups (its latent is Y) and is reported so. With fewer
-    items than twice the voters, or fewer than four voters, no structure is searched: every voter is alone.
+    items than twice the voters, or fewer than four voters, no structure is searched: every voter is alone. With
+    fewer than three different voters who is right cannot be told: the weak prior says that each beats a coin.
 
     Second moments determine a tree of hidden sources and not which of them is Y: that the group hangs on a latent
     and the rest on Y, or the other way round, is one and the same distribution of votes. The search takes the
@@ -163,6 +164,8 @@ class LatentSML(InParts, TreeAnswers):
     change 37 % of the labels: the one with fewer was taken because it is simpler, which only labels can confirm.
     """
 
+    _min_voters = 1
+    _voters_to_judge = 3
     _merges_copies = True
 
     def __init__(
@@ -346,6 +349,11 @@ class LatentSML(InParts, TreeAnswers):
             return model, None
         free = free_balance(again, votes.n_items, result.log_likelihood, known, self.overdispersion_)
         return model, None if free is None else calibrated_to(table, model, free.result.model.subset(voters))
+
+    def _least_voters(self) -> int:
+        """Return with how many voters this can be fitted: the equations of the two-stage estimate need three."""
+        by_moments = not self.em or self.start == "two-stage" or self._structure_is("paper")
+        return 3 if by_moments else self._min_voters
 
     def _structure_is(self, name: str) -> bool:
         return isinstance(self.structure, str) and self.structure == name

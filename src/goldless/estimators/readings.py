@@ -63,6 +63,9 @@ def describe_reading(
 ) -> str:
     """Return in one sentence which reading was used, what could not be seen, and what other readings would change."""
     m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups)
+    if m < 3:
+        count = "One voter" if m == 1 else "Two different voters"
+        return f"{count} cannot show who is right: the labels rest on the assumption that each beats a coin."
     if structure is None:
         few = votes.n_items < 2 * m
         reason = f"only {votes.n_items} items for {m} voters" if few else "no structure was searched"

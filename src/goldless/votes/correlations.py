@@ -41,6 +41,8 @@ class Correlations(NamedTuple):
         That is the mean, weighted by items, plus ``reach`` standard errors; three values: negative, positive, all.
         """
         n_voters = len(self.pooled)
+        if n_voters == 1:
+            return np.ones(3)
         pairs = np.triu_indices(n_voters, 1)
         stacked = np.concatenate([self.by_class, self.pooled[None]])[:, pairs[0], pairs[1]]
         items = np.maximum(self.items[:, pairs[0], pairs[1]], _SMALLEST_VARIANCE)
