@@ -395,10 +395,15 @@ def test_few_items_are_said_to_be_few(rng):
     assert (widths <= 1).all()
 
 
-def test_votes_on_which_all_agree_cannot_be_fitted():
+def test_votes_on_which_all_agree_say_nothing_about_how_good_they_are():
     X = np.repeat([[0, 0, 0, 0], [1, 1, 1, 1]], 50, axis=0)
-    with pytest.raises(ValueError, match="use MajorityVote"):
-        fit(X)
+    model = fit(X)
+    np.testing.assert_array_equal(model.predict(X), X[:, 0])
+    diagnosis = quick(model, X)
+    assert "fewer than three different voters cannot show who is right" in diagnosis.verdict
+    for expected in diagnosis.expected:
+        assert expected.interval[0] < 0.3
+        assert expected.interval[1] > 0.9
 
 
 def test_one_group_of_all_is_the_model_without_groups(rng):
