@@ -211,6 +211,11 @@ BAD = {
         "given to item 2 by 'a'); if one of them means 'no vote', pass it with --missing, "
         "otherwise make two classes of them, such as 5 and the rest",
     ),
+    "long by other names": (
+        b"Frage,Wer,Urteil\n"
+        + b"".join(b"%d,%s,%s\n" % (i // 3, b"uvw"[i % 3 :][:1], b"ny"[i % 2 :][:1]) for i in range(60)),
+        "if each row is one vote, name its columns with --item --voter --label",
+    ),
     "json array": (b'[{"a": 1, "b": 0}]', "one JSON array"),
     "json array on many lines": (b'[\n{"a": 1, "b": 0}\n]', "one JSON array"),
 }

@@ -31,6 +31,7 @@ from goldless.votes.file_roles import (
 from goldless.votes.other_columns import factorise
 
 _MAX_CELLS = 4_000_000_000
+_LABELS_OF_ONE_TABLE = 3  # two classes, and a word for "no vote"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,13 @@ def wide_votes(table: Columns, by_name: dict[str, Column], options: ReadOptions,
     items, voters = wide_roles(table, by_name, options, name)
     n_items = len(voters[0].positions)
     labels, positions = _common_labels(voters)
+    words = {str(label).casefold() for label in labels if isinstance(label, str)}
+    if len(words) > _LABELS_OF_ONE_TABLE and (pair := _nothing_in_common(voters)):
+        raise VotesFileError(
+            f"columns {' and '.join(repr(short(column.name)) for column in pair)} of {name} share no label, so they "
+            "are not votes on one question: if each row is one vote, name its columns with --item --voter --label, "
+            "otherwise drop what is no vote with --ignore"
+        )
     notes = [
         f"Column {column.name!r} was read as a voter; if it holds the truth, pass --truth {column.name}."
         for column in voters
@@ -81,6 +89,15 @@ def wide_votes(table: Columns, by_name: dict[str, Column], options: ReadOptions,
         + "."
     )
     return _finish(positions, labels, [column.name for column in voters], ids, by_name, options, how, notes, name)
+
+
+def _nothing_in_common(columns: Sequence[Column]) -> tuple[Column, Column] | None:
+    """Return two columns without a common value, if there are any; the first is the one of most values."""
+    widest = max(columns, key=lambda column: len(column.values))
+    held = set(map(str, widest.values))
+    return next(
+        ((widest, other) for other in columns if other.values and held.isdisjoint(map(str, other.values))), None
+    )
 
 
 def _item_names(column: Column) -> NDArray:
