@@ -1,5 +1,6 @@
 """The report in a real browser: nothing is asked of the network, names stay text, hover and sort work, phones fit."""
 
+import itertools
 import json
 import os
 import shutil
@@ -214,6 +215,17 @@ def test_everything_has_a_name_for_a_screen_reader(browser, pages):
         ".map(e => e.outerHTML.slice(0, 60))"
     )
     assert nameless == []
+    nameless = browser.execute_script(
+        "return Array.from(document.querySelectorAll('table')).filter(t => !t.caption && !t.closest('[aria-label]'))"
+        ".map(t => t.outerHTML.slice(0, 60))"
+    )
+    assert nameless == []
+    assert browser.execute_script("return document.querySelectorAll('th:not([scope])').length") == 0
+    levels = browser.execute_script(
+        "return Array.from(document.querySelectorAll('h1,h2,h3,h4')).map(h => +h.tagName[1])"
+    )
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))  # none is left out
     assert browser.execute_script("return document.documentElement.lang") == "en"
     ids = browser.execute_script("return Array.from(document.querySelectorAll('[id]')).map(e => e.id)")
     assert len(ids) == len(set(ids))
