@@ -217,20 +217,24 @@ def test_a_bad_file_is_one_line_and_exit_code_one(command, tmp_path, monkeypatch
     assert sorted(os.listdir(tmp_path)) == ["empty.csv", "junk.csv", "ragged.csv"]  # nothing half-written
 
 
-def test_too_few_voters_is_one_line(tmp_path, capsys):
-    (tmp_path / "two.csv").write_text("a,b\nyes,no\nno,no\n")
-    assert main(["inspect", str(tmp_path / "two.csv")]) == 1
-    assert capsys.readouterr().err.endswith(
-        "two.csv has 2 voters; who is right can be told without labels only from three or more that differ\n"
-    )
-    for name, rows, why in (
-        ("same", "1,1,1\n0,0,0\n", "those that use both labels all say the same"),
-        ("constant", "1,0,1\n1,0,1\n", "none of them uses both labels"),
-        ("copies", "1,0,1\n0,0,0\n0,1,0\n", "only two different ones use both labels"),
-    ):
-        (tmp_path / name).write_text("a,b,c\n" + rows * 20)
-        assert main(["combine", str(tmp_path / name)]) == 1
-        assert f"has 3 voters, but {why};" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "rows", ["1\n0\n1\n", "1,0\n0,0\n1,1\n", "1,1,1\n0,0,0\n1,1,1\n"], ids=["one", "two", "all agree"]
+)
+def test_fewer_than_three_different_voters_are_labelled_and_nothing_is_claimed(rows, tmp_path, capsys):
+    header = "item," + ",".join("abc"[: len(rows.split("\n")[0]) // 2 + 1])
+    lines = [f"{i},{row}" for i, row in enumerate((rows * 40).split())]
+    (tmp_path / "few.csv").write_text("\n".join([header, *lines]) + "\n")
+    path = str(tmp_path / "few.csv")
+    for command in ("combine", "ask", "select"):
+        assert main([command, path]) == 0, capsys.readouterr().err
+    assert main(["report", path, "-o", str(tmp_path / "few.html")]) == 0
+    capsys.readouterr()
+    assert main(["inspect", path]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "The votes cannot tell how good the labels are: fewer than three different voters" in out
+    assert "1 voters are" not in out
+    assert main(["inspect", path, "--structure", "paper"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,6 @@ from goldless.votes.files import VotesFile, read_votes
 
 FITTING, CHECKING = "Fitting", "Checking"
 _PAGE = "report.html"
-_FEWEST = 3
-_FIRST_ITEMS = 1000
 
 
 def inspect(arguments: argparse.Namespace) -> None:
@@ -247,32 +245,11 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[Any, list[str]]:
     """Fit the default model, with what is known besides the votes; return it and its warnings as sentences."""
-    _check_voters(table.votes, table.name)
     options: dict[str, Any] = {} if structure is None else {"structure": structure}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = gl.LatentSML(**options).fit(table.votes, **facts)
     return model, [str(warning.message) for warning in caught]
-
-
-def _check_voters(votes: gl.Votes, name: str) -> None:
-    """Refuse votes of fewer than three different voters, in the words of somebody who has a file."""
-    n_voters = votes.n_voters
-    why = "; who is right can be told without labels only from three or more that differ"
-    if n_voters < _FEWEST:
-        raise ValueError(f"{name} has {'one voter' if n_voters == 1 else f'{n_voters} voters'}{why}")
-    first = votes.codes[:_FIRST_ITEMS] if votes.n_items > _FIRST_ITEMS else votes.codes
-    for codes in (first, votes.codes):  # mostly the first items tell
-        both = ((codes == 0).any(axis=0)) & ((codes == 1).any(axis=0))
-        n_different = len({codes[:, voter].tobytes() for voter in np.flatnonzero(both)})
-        if n_different >= _FEWEST:
-            return
-    few = (
-        "none of them uses both labels",
-        "those that use both labels all say the same",
-        "only two different ones use both labels",
-    )
-    raise ValueError(f"{name} has {n_voters} voters, but {few[n_different]}{why}")
 
 
 def _same_file(arguments: argparse.Namespace) -> str:

@@ -317,7 +317,11 @@ def _reading() -> Parser:
 
 def _fitting() -> Parser:
     parent = Parser(add_help=False)
-    parent.add_argument("--structure", metavar="NAME", help="how voters are grouped, as in goldless.LatentSML")
+    parent.add_argument(
+        "--structure",
+        choices=("search", "paper", "independent"),
+        help="how echoes are found: by search (default), as in the paper, or not at all",
+    )
     known = parent.add_argument_group("what is known besides the votes")
     known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")
     known.add_argument("--class-balance", type=_share, metavar="P", help="known share of the positive class")

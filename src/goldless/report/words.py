@@ -13,6 +13,7 @@ METHODS = {
 }
 _AS_GOOD_AS_ALL = 0.95
 _FEW = 5  # voters, below which dependence cannot be seen
+_FEW_ITEMS = 50
 _MUCH = 0.05
 _UNEXPLAINED = 0.02  # share of the covariance; below it what is left over is small
 
@@ -21,7 +22,7 @@ def headline(summary: dict[str, Any]) -> str:
     """Return the answer in one sentence."""
     n_voters, answer = summary["votes"]["n_voters"], summary["answer"]
     if n_voters < _FEW and not summary["groups"]:
-        return f"{n_voters} voters are too few to see who echoes whom."
+        return f"{_voters(n_voters)} too few to see who echoes whom."
     worth = answer["effective_votes"]
     if worth > _AS_GOOD_AS_ALL * n_voters:
         return f"The {n_voters} voters look independent of each other."
@@ -29,7 +30,8 @@ def headline(summary: dict[str, Any]) -> str:
     low, high = answer["effective_votes_interval"] or (worth, worth)
     between = f" ({low:.1f} to {high:.1f})" if high < 9.95 else f" ({low:.0f} to {high:.0f})"
     between = "" if low >= high or between.count(shown) == 2 else between
-    return f"{n_voters} voters are worth about {shown} independent {'one' if shown == '1.0' else 'ones'}{between}."
+    shown = "one independent voter" if shown == "1.0" else f"{shown} independent ones"
+    return f"{n_voters} voters are worth about {shown}{between}."
 
 
 def what_to_do(summary: dict[str, Any]) -> list[str]:
@@ -65,6 +67,8 @@ def _remedy(summary: dict[str, Any]) -> str:
         return ""
     if summary["answer"]["ambiguous"]:
         return " Label a few items first: goldless ask names the most telling ones, and --anchors takes their labels."
+    if summary["votes"]["n_items"] < _FEW_ITEMS:
+        return " Collect votes on more items."
     if summary["votes"]["n_voters"] < _FEW:
         return " Ask more voters, until there are five, or check some fifty items by hand."
     return " Check some fifty items by hand."
@@ -82,7 +86,7 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
     if weak:
         found.append(f"Weak echoes, in the intervals and not in the labels: {_listed(weak, 3)}.")
     if n_voters < _FEW:
-        found.append(f"With {n_voters} voters dependence cannot be seen: groups need at least five voters.")
+        found.append(f"{_voters(n_voters)} too few to see dependence: groups need at least five voters.")
     elif n_voters < 10:
         found.append(f"With {n_voters} voters groups are hints, not findings.")
     if n_items < 5 * n_voters:
@@ -95,7 +99,7 @@ def what_to_watch(summary: dict[str, Any], model: Any) -> list[str]:
             f"The groups leave {_percent(unexplained)} of the covariance of the votes unexplained: voters share more "
             "than was found, so accuracies and effective votes come out too high."
         )
-    if groups and 2 * len(groups[0]["voters"]) >= n_voters:
+    if groups and n_voters > len(groups[0]["voters"]) >= n_voters / 2:
         found.append(
             f"Group {groups[0]['name']} holds {len(groups[0]['voters'])} of {n_voters} voters. Whether its common "
             "source is the truth or a shared mistake cannot be told from votes: label a few items on which it "
@@ -132,6 +136,10 @@ def unknowable(summary: dict[str, Any]) -> list[str]:
         "Which hidden source is the truth: a large group that echoes one opinion can be mistaken for the answer, and "
         "the answer for an echo.",
     ]
+
+
+def _voters(number: int) -> str:
+    return "One voter is" if number == 1 else f"{number} voters are"
 
 
 def _percent(share: float) -> str:
