@@ -499,7 +499,16 @@ def test_names_that_a_spreadsheet_would_run_are_kept_and_pointed_out(tmp_path, c
     assert "spreadsheet" not in capsys.readouterr().err
 
 
-def test_colours_where_they_are_wanted():
+def test_colours_where_they_are_wanted(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    for value, coloured in (("1", False), ("", True)):  # an empty NO_COLOR forbids nothing
+        monkeypatch.setenv("NO_COLOR", value)
+        assert Style(Terminal()).colour == coloured
+        assert not Style(io.StringIO()).colour
     assert "\x1b[1m" in Style(io.StringIO(), colour=True)("x", "bold")
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     style = Style(stream)

@@ -17,6 +17,7 @@ from goldless.diagnosis.worth import expected_balanced_accuracy
 from goldless.estimators.panels import judge_panels
 from goldless.estimators.rooting import Rooting
 from goldless.report import SCHEMA_VERSION, drawing, render_html, summarize
+from goldless.report.summary import _because
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -264,6 +265,16 @@ def keys_of(value):
     if not isinstance(value, dict):
         return set()
     return set(value) | set().union(*(keys_of(item) for name, item in value.items() if name != "without"))
+
+
+def test_both_sides_of_a_doubtful_item_are_heard(summary):
+    because = _because(np.array([3.0, -0.5, 2.0, 2.5, -1.0, 0.01]), list("abcdef"))
+    assert because == [["a", 3.0], ["d", 2.5], ["e", -1.0]]
+    assert _because(np.array([1.0, -3.0, 2.0]), list("abc")) == [["b", -3.0], ["c", 2.0], ["a", 1.0]]
+    assert _because(np.array([1.0, 0.0]), list("ab")) == [["a", 1.0]]
+    assert _because(np.zeros(2), list("ab")) == []
+    for item in summary["items"]:
+        assert len({odds > 0 for _, odds in item["because"]}) == 2
 
 
 def test_the_advice_is_in_plain_words(simulated, summary):

@@ -33,6 +33,7 @@ _MATRICES_UP_TO = 300
 _PATTERNS = 12
 _ITEMS = 15
 _SOURCES = 3
+_HEARD = 0.05  # log-odds
 
 
 def summarize(
@@ -408,6 +409,13 @@ def _items(
 
 
 def _because(log_odds: NDArray[np.float64], sources: list[str]) -> list[list[Any]]:
-    """Return the groups, or voters alone, that speak loudest on an item, and the log-odds each adds."""
-    loudest = np.argsort(-np.abs(log_odds).round(9), kind="stable")[:_SOURCES]
-    return [[sources[group], rounded(log_odds[group], 2)] for group in loudest if abs(log_odds[group]) >= 0.05]
+    """Return the groups, or voters alone, that speak loudest on an item, and the log-odds each adds.
+
+    Where all of the loudest say the same, the last makes room for the loudest that speaks against them.
+    """
+    ordered = [g for g in np.argsort(-np.abs(log_odds).round(9), kind="stable") if abs(log_odds[g]) >= _HEARD]
+    loudest = ordered[:_SOURCES]
+    against = [g for g in ordered[_SOURCES:] if np.sign(log_odds[g]) != np.sign(log_odds[ordered[0]])]
+    if against and len({np.sign(log_odds[g]) for g in loudest}) == 1:
+        loudest[-1] = against[0]
+    return [[sources[group], rounded(log_odds[group], 2)] for group in loudest]
