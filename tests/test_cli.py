@@ -18,8 +18,9 @@ import pytest
 import goldless as gl
 from goldless.cli import main, output
 from goldless.cli.demo import train_voters
-from goldless.cli.parser import build_parser, subparsers_of
+from goldless.cli.parser import build_parser
 from goldless.cli.screens import _cut
+from goldless.cli.usage import subparsers_of
 from goldless.experiments import NAMES
 from goldless.progress import listening
 from goldless.terminal import Style, clean, shown_width

@@ -114,7 +114,7 @@ def combine(arguments: argparse.Namespace) -> None:
         keys = ["item", "label", "probability", *header[3:]]
         write_json({**facts, "items": [dict(zip(keys, (_text(row[0]), *row[1:]), strict=True)) for row in rows]})
         return
-    write_output(arguments.output, _table(header, rows, arguments.output or "-"))
+    write_output(arguments.output, table_of(header, rows, arguments.output or "-"))
     if arguments.json:
         write_json(facts)
     elif not arguments.quiet:
@@ -142,7 +142,7 @@ def ask(arguments: argparse.Namespace) -> None:
     sentence = describe_questions(questions, len(rows))
     header = ["item", "label", f"probability of {_text(votes.classes[1])}"]
     if arguments.output not in (None, "-") or not arguments.json:
-        write_output(arguments.output, _table(header, rows, arguments.output or "-"))
+        write_output(arguments.output, table_of(header, rows, arguments.output or "-"))
     if arguments.json:
         write_json(
             {
@@ -158,51 +158,6 @@ def ask(arguments: argparse.Namespace) -> None:
         _tell(table, said)
         filled = "the file" if arguments.output in (None, "-") else arguments.output
         sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
-
-
-def simulate(arguments: argparse.Namespace) -> None:
-    """Write simulated votes and their truth."""
-    check_output(arguments.output, arguments.force)
-    X, y = gl.simulate_votes(
-        arguments.items,
-        arguments.groups,
-        arguments.imbalance,
-        missing_rate=arguments.missing_rate,
-        random_state=arguments.seed,
-    )
-    label = {-1.0: "no", 1.0: "yes"}
-    voters = [f"voter {i + 1}" for i in range(X.shape[1])]
-    votes = [[label.get(vote, "") for vote in row] for row in X.astype(float).tolist()]
-    truth = [label[float(value)] for value in y]
-    if arguments.long:
-        header = ["item", "voter", "label", "truth"]
-        rows: Any = (
-            [item, voter, vote, truth[item - 1]]
-            for item, row in enumerate(votes, 1)
-            for voter, vote in zip(voters, row, strict=True)
-            if vote
-        )
-    else:
-        header = ["item", *voters, "truth"]
-        rows = ([item, *row, truth[item - 1]] for item, row in enumerate(votes, 1))
-    if arguments.output in (None, "-"):
-        if arguments.json:
-            write_json({"columns": header, "rows": list(rows)})
-        else:
-            write_output(arguments.output, _table(header, rows, arguments.output or "-"))
-        return
-    write_output(arguments.output, _table(header, rows, arguments.output))
-    if arguments.json:
-        write_json(
-            {"output": arguments.output, "n_items": arguments.items, "groups": arguments.groups, "truth": "truth"}
-        )
-    elif not arguments.quiet:
-        write_lines(
-            [
-                f"Wrote {arguments.output}: {arguments.items:,} items x {len(voters)} voters, and their truth.",
-                f"Next: goldless inspect {shlex.quote(arguments.output)} --truth truth",
-            ]
-        )
 
 
 # -- shared -------------------------------------------------------------------------------------------------
@@ -335,7 +290,7 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _table(header: list[str], rows: Any, path: str) -> bytes:
+def table_of(header: list[str], rows: Any, path: str) -> bytes:
     """Return rows as CSV, TSV or JSON lines, by the end of the path."""
     stream = io.StringIO()
     if path.lower().endswith((".jsonl", ".ndjson")):

@@ -5,119 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, NoReturn
 
 from goldless.cli.completion import SHELLS
-from goldless.spelling import nearest
-
-_EXAMPLES = {
-    None: """examples:
-  goldless demo                                   the main job on real votes, nothing to download
-  goldless simulate -o votes.csv                  a file of votes to try the rest with
-  goldless inspect votes.csv --truth truth        who echoes whom, how good is each, what to do
-  goldless combine votes.csv --truth truth -o labels.csv
-  goldless select votes.csv --truth truth -k 5
-  goldless report votes.csv --truth truth -o report.html
-""",
-    "inspect": """examples:
-  goldless simulate -o votes.csv
-  goldless inspect votes.csv --truth truth
-  goldless inspect votes.csv --ignore truth --json
-  cat votes.csv | goldless inspect - --ignore truth
-""",
-    "combine": """examples:
-  goldless simulate -o votes.csv
-  goldless combine votes.csv --ignore truth -o labels.csv
-  goldless combine votes.csv --ignore truth | head -n 3
-  goldless combine votes.csv --ignore truth --explain -o why.csv
-  goldless combine votes.csv --ignore truth --engine stream -o labels.parquet
-""",
-    "select": """examples:
-  goldless simulate -o votes.csv
-  goldless select votes.csv --ignore truth -k 5
-  goldless select votes.csv --ignore truth -k 3 --include "voter 7" --exclude "voter 8,voter 9"
-  goldless simulate --items 2000 --groups 1,1,1 -o three.csv
-  printf 'voter 1,5\\nvoter 2,1\\nvoter 3,2\\n' > costs.csv
-  goldless select three.csv --ignore truth --costs costs.csv --budget 3
-""",
-    "ask": """examples:
-  goldless simulate -o votes.csv
-  goldless ask votes.csv --ignore truth -n 5 -o ask.csv
-""",
-    "report": """examples:
-  goldless simulate -o votes.csv
-  goldless report votes.csv --truth truth -o report.html
-  goldless report votes.csv --ignore truth -o report.html --force
-""",
-    "simulate": """examples:
-  goldless simulate -o votes.csv
-  goldless simulate --items 1000 --groups 4,3,1,1,1,1 --seed 7 -o small.csv
-  goldless simulate --missing-rate 0.5 --long | head -n 3
-""",
-    "demo": """examples:
-  goldless demo
-  goldless demo -o demo.html --force
-""",
-    "experiment": """examples:
-  goldless experiment artificial --quick -o artificial
-  goldless experiment render artificial -o pages
-""",
-    "bench": """examples:
-  goldless bench --items 2000
-""",
-    "completion": """examples:
-  eval "$(goldless completion bash)"
-""",
-}
-
+from goldless.cli.examples import EXAMPLES
+from goldless.cli.usage import Parser
 
 _EXPERIMENTS = ("artificial", "uci", "dream", "panels", "scaling", "render")
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that offers what a misspelt word may have meant.
-
-    ``run`` of the namespace it returns names the function of the command, ``module:function`` below
-    :mod:`goldless.cli`: what a command needs is imported when it runs, so that help and completion come at once.
-    """
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse all arguments; what is left over is an error of the command it was given to."""
-        found, rest = self.parse_known_args(args, namespace)
-        if rest:
-            command = subparsers_of(self).get(found.command, self)
-            command.refuse(rest)
-        return found
-
-    def refuse(self, rest: Sequence[str]) -> NoReturn:
-        """Stop because of arguments that are none."""
-        word = rest[0].split("=")[0]
-        options = [option for action in self._actions for option in action.option_strings]
-        if word.startswith("-"):
-            self.error(f"there is no option {word}{nearest(word, options)}")
-        self.error(f"there is one {rest[0]!r} too many: a name with spaces needs quotation marks")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            choices = [str(choice) for choice in action.choices]
-            raise argparse.ArgumentError(
-                action, f"there is no {value!r}{nearest(str(value), choices)} (there are {', '.join(choices)})"
-            )
-
-    def error(self, message: str) -> NoReturn:
-        """Stop with the usage, the reason, and where to read more."""
-        self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: {message}\n{self.prog} --help has the options and examples.\n")
-
-
-def subparsers_of(parser: argparse.ArgumentParser) -> dict[str, Any]:
-    """Return the parsers of the commands by their names."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    return {}
 
 
 def build_parser() -> Parser:
@@ -125,7 +19,7 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="goldless",
         description="Combine voters that may echo each other, when there is no gold label.",
-        epilog=_EXAMPLES[None],
+        epilog=EXAMPLES[None],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"goldless {version('goldless')}")
@@ -136,7 +30,7 @@ def build_parser() -> Parser:
             name,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
-            epilog=_EXAMPLES[name],
+            epilog=EXAMPLES[name],
             parents=list(parents),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
@@ -220,7 +114,7 @@ def build_parser() -> Parser:
     report.add_argument("--title", help="title of the page (default: the name of the file)")
 
     simulate = add(
-        "simulate", "commands:simulate", "draw votes from the model of the paper, with their truth", common
+        "simulate", "simulate:simulate", "draw votes from the model of the paper, with their truth", common
     )
     simulate.add_argument("--items", type=_positive, default=10_000, help="number of items (default 10000)")
     simulate.add_argument(
