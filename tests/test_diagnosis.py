@@ -374,7 +374,7 @@ def test_three_voters_cannot_be_tested(rng):
     assert "3.0 (no interval: see without)" in repr(found)
     sentences = " ".join(found.said_without())
     assert "No interval for the effective votes, the effective votes in each class" in sentences
-    assert "with three voters dependence cannot be seen" in sentences
+    assert "with three voters or fewer dependence cannot be seen" in sentences
     assert "_" not in sentences
 
 

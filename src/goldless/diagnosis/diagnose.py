@@ -102,7 +102,7 @@ def diagnose(
     flat = core_groups.max() + 1 == len(panel.voters)
     fit = independence if flat else fit_pvalue(panel.core, panel.free_fit.model, seeds[1])
     if independence is None:
-        without["independence_pvalue"] = "three voters have as many covariances as accuracies: every three fit"
+        without["independence_pvalue"] = "three voters or fewer have no more covariances than accuracies: all fit"
     if fit is None:
         without["fit_pvalue"] = "the model has as many parameters as there are pairs of voters"
     free, rates = _accuracies(panel, uncertainty, without)
@@ -239,7 +239,7 @@ def _worth(
     if len(panel.voters) < FEWEST_TO_SEE_ECHOES:
         ends[:], of_voters[:] = np.nan, np.nan
         for name in ("effective_votes_interval", "effective_votes_by_class_interval", "uniqueness_interval"):
-            without[name] = "with three voters dependence cannot be seen: they are counted as if independent"
+            without[name] = "with three voters or fewer dependence cannot be seen: they are counted as if independent"
     return {
         "effective_votes": float(values[2]),
         "effective_votes_interval": ends[2],

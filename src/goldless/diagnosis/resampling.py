@@ -38,7 +38,7 @@ def why_not_searched_again(panel: PanelVotes) -> str:
     """Return why there is no co-membership."""
     n_voters = len(panel.voters)
     if n_voters < FEWEST_TO_SEE_ECHOES:
-        return "with three voters dependence cannot be seen"
+        return "with three voters or fewer dependence cannot be seen"
     if n_voters > LARGEST_SEARCHED:
         return f"with more than {LARGEST_SEARCHED} voters the groups are not searched again"
     return "no resamples were asked for" if panel.searched else "the groups do not come from a search"

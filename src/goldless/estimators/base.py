@@ -138,9 +138,10 @@ class VoteEstimator(BaseEstimator, ABC):
         """Leave out what carries no information, and keep how votes were counted and which class ties go to."""
         votes = reduce_votes(counted, type(self).__name__, self._least_voters(), self._merges_copies)
         if votes.table.n_voters < self._voters_to_judge:
+            few = "one voter uses" if votes.table.n_voters == 1 else f"{votes.table.n_voters} different voters use"
             warn_user(
-                f"Only {votes.table.n_voters} different voter(s) use both classes: with fewer than "
-                f"{self._voters_to_judge}, accuracies cannot be told from agreement and are a guess."
+                f"Only {few} both classes: with fewer than {self._voters_to_judge}, accuracies cannot be told from "
+                "agreement and are a guess."
             )
         self._tie_code_ = int(votes.positive_is_commoner)
         self.how_counted_ = counted.how

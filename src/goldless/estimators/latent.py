@@ -420,7 +420,7 @@ class LatentSML(InParts, TreeAnswers):
             self.verdict_ = describe_reading(votes, model.groups, nearest, self.ambiguous_, structure)
         else:
             self.ambiguous_ = settled.is_open(votes.table)
-            self.verdict_ = describe_settled(settled)
+            self.verdict_ = describe_settled(settled, len(votes.core_voter))
         if self.ambiguous_:
             warn_user(self.verdict_, AmbiguousReadingWarning)
         self.rootings_ = tuple(reading._replace(groups=votes.spread_groups(reading.groups)) for reading in readings)

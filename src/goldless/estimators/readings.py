@@ -46,12 +46,13 @@ def nearby_readings(
     return tuple(found)
 
 
-def describe_groups(groups: NDArray[np.int64]) -> str:
-    """Return the start of a sentence: how many voters echo others."""
+def describe_groups(groups: NDArray[np.int64], n_voters: int) -> str:
+    """Return the start of a sentence: how many voters echo others, of those that are no copies and say something."""
     grouped, n_groups = voters_in_groups(groups), int((np.bincount(groups) > 1).sum())
+    voters = f"{len(groups)} voters" if len(groups) == n_voters else f"{len(groups)} different voters"
     if not grouped:
-        return f"None of {len(groups)} voters was found to echo another"
-    return f"{grouped} of {len(groups)} voters echo others, in {n_groups} group{'s' * (n_groups > 1)}"
+        return f"None of {voters} was found to echo another"
+    return f"{grouped} of {voters} echo others, in {n_groups} group{'s' * (n_groups > 1)}"
 
 
 def describe_reading(
@@ -62,7 +63,7 @@ def describe_reading(
     structure: Structure | None,
 ) -> str:
     """Return in one sentence which reading was used, what could not be seen, and what other readings would change."""
-    m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups)
+    m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups, len(votes.core_voter))
     if m < 3:
         count = "One voter" if m == 1 else "Two different voters"
         return f"{count} cannot show who is right: the labels rest on the assumption that each beats a coin."

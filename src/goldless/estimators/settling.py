@@ -138,9 +138,9 @@ def settle(
     return Settled(candidates, weights, ((ratios > 0) == positive).sum(axis=1), len(facts.rows))
 
 
-def describe_settled(settled: Settled) -> str:
+def describe_settled(settled: Settled, n_voters: int) -> str:
     """Return one sentence on the reading that the facts chose."""
-    best, used = settled.best, describe_groups(settled.candidates[settled.best].groups)
+    best, used = settled.best, describe_groups(settled.candidates[settled.best].groups, n_voters)
     readings = len(settled.candidates) // 2
     if best >= readings:
         used += ", and the voters' labels mean the opposite of what they say"
