@@ -19,6 +19,7 @@ import goldless as gl
 from goldless.cli import main, output
 from goldless.cli.demo import train_voters
 from goldless.cli.parser import build_parser
+from goldless.cli.program import pip_install, program
 from goldless.cli.screens import _cut
 from goldless.cli.usage import subparsers_of
 from goldless.experiments import NAMES
@@ -190,9 +191,28 @@ def test_demo(tmp_path, capsys):
 def test_demo_without_the_report_extra(monkeypatch, capsys):
     monkeypatch.setattr("goldless.report.html.find_spec", lambda _: None)
     assert main(["demo"]) == 0
-    assert "pip install 'goldless[report]'" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "pip install jinja2 matplotlib" in out
+    assert "goldless inspect votes.csv" in out  # a command that works without them
     assert main(["demo", "-o", "page.html"]) == 1
-    assert "pip install 'goldless[report]'" in capsys.readouterr().err
+    assert "pip install jinja2 matplotlib" in capsys.readouterr().err
+
+
+def test_commands_to_paste_name_the_program_as_it_was_called(tmp_path, monkeypatch):
+    place = tmp_path / "of mine" / "bin"
+    place.mkdir(parents=True)
+    script = place / "goldless"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("sys.argv", [str(script)])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert program() == f"'{script}'"
+    assert pip_install("jinja2") == f"'{place / 'pip'}' install jinja2"
+    monkeypatch.setenv("PATH", str(place))
+    assert program() == "goldless"
+    assert pip_install("jinja2") == "pip install jinja2"
+    monkeypatch.setattr("sys.argv", ["-c"])
+    assert program() == "goldless"
 
 
 def test_demo_voters_are_trained_on_other_items_and_reproducible():

@@ -122,7 +122,7 @@ def test_frames_with_to_numpy_need_no_narwhals(name):
 @pytest.mark.usefixtures("no_narwhals")
 @pytest.mark.parametrize("name", ["pyarrow strings", "polars lazy"])
 def test_other_frames_ask_for_the_extra(name):
-    with pytest.raises(TypeError, match=r"To read a frame of (pyarrow|polars), install goldless\[io\]"):
+    with pytest.raises(TypeError, match=r"A frame of (pyarrow|polars) is read with narwhals: pip install narwhals"):
         encode_votes(FRAMES[name]())
 
 

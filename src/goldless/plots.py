@@ -1,7 +1,7 @@
 """The figures of the report as functions on matplotlib axes.
 
 Each takes a fitted model (and votes or labels where it needs them) and an optional ``ax``, and returns the axes.
-Matplotlib is in the ``report`` extra: ``pip install 'goldless[report]'``.
+Matplotlib is in the extra ``report``: ``pip install matplotlib``.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _axes(ax: Any) -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'goldless[report]'") from None
+        raise ImportError("plots need matplotlib: pip install matplotlib") from None
     return pyplot.subplots(layout="constrained")[1]
 
 

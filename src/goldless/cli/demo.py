@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 import goldless as gl
 from goldless.cli.commands import CHECKING, FITTING, fit, write_json, write_lines
 from goldless.cli.output import Progress, check_output, timed, write_output
+from goldless.cli.program import pip_install, program
 from goldless.cli.screens import inspect_screen
 from goldless.experiments.ensemble import make_ensemble, votes_of
 from goldless.report import render_html, summarize
-from goldless.report.html import check_report_extra
+from goldless.report.html import LIBRARIES, check_report_extra
 from goldless.report.words import METHODS
 from goldless.terminal import Style, columns
 from goldless.votes.files import VotesFile
@@ -56,14 +57,13 @@ def run(arguments: argparse.Namespace) -> None:
     lines = [] if arguments.quiet else ["", style("goldless demo", "bold")]
     lines += inspect_screen(unscored, style, quiet=arguments.quiet)
     lines += ["", *_scores(summary, style), ""]
+    own = "report votes.csv -o report.html" if page else "inspect votes.csv"
     lines += [
         f"The whole picture is in {page}"
         if page
-        else "The page was left out: pip install 'goldless[report]' draws it."
-    ]
-    lines += [
+        else f"A page with pictures comes with two more libraries: {pip_install(*LIBRARIES)}",
         f"Done in {seconds[0]:.0f} s. With a file of your own, one row an item and one column a voter:",
-        style("  goldless report votes.csv -o report.html", "bold"),
+        style(f"  {program()} {own}", "bold"),
         "",
     ]
     write_lines(lines)

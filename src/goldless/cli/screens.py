@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from goldless.cli.program import program
 from goldless.report.words import METHODS
 from goldless.terminal import Style, clean, columns, shown_width
 
@@ -60,8 +61,8 @@ def inspect_screen(
         lines += _wrapped("--all lists every voter.", style, "dim")
     if file is not None:
         lines.append(style("Next, labels for all items and a page with pictures:", "dim"))
-        lines.append(f"  goldless combine {clean(file)} -o labels.csv")
-        lines.append(f"  goldless report {clean(file)} -o report.html")
+        lines.append(f"  {program()} combine {clean(file)} -o labels.csv")
+        lines.append(f"  {program()} report {clean(file)} -o report.html")
     return lines
 
 

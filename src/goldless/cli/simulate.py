@@ -9,6 +9,7 @@ from typing import Any
 import goldless as gl
 from goldless.cli.commands import table_of, write_json, write_lines
 from goldless.cli.output import check_output, write_output
+from goldless.cli.program import program
 
 
 def simulate(arguments: argparse.Namespace) -> None:
@@ -51,6 +52,6 @@ def simulate(arguments: argparse.Namespace) -> None:
         write_lines(
             [
                 f"Wrote {arguments.output}: {arguments.items:,} items x {len(voters)} voters, and their truth.",
-                f"Next: goldless inspect {shlex.quote(arguments.output)} --truth truth",
+                f"Next: {program()} inspect {shlex.quote(arguments.output)} --truth truth",
             ]
         )

@@ -71,7 +71,7 @@ class Figure:
             from matplotlib.backends.backend_agg import FigureCanvasAgg
             from matplotlib.figure import Figure as Canvas
         except ImportError:
-            raise ValueError("figures need matplotlib: pip install 'goldless[report]'") from None
+            raise ValueError("figures need matplotlib: pip install matplotlib") from None
         with rc_context(_STYLE):
             canvas = Canvas(figsize=(self.width, self.height), layout="constrained")
             FigureCanvasAgg(canvas)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from goldless.report import drawing
 from goldless.report.words import METHODS
 
-_INSTALL = "pip install 'goldless[report]'"
+LIBRARIES = ("jinja2", "matplotlib")  # what the extra "report" brings
 _ORANGE, _BLUE, _VIOLET = (222, 98, 20), (38, 120, 200), (124, 77, 199)
 _TITLES = {
     "score": ("Score", "Large where two voters agree more than a common truth explains: the sign of an echo."),
@@ -40,9 +40,9 @@ _SAME_COLOURS = {
 
 def check_report_extra() -> None:
     """Refuse with the install command if the libraries of the report are missing."""
-    lacking = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
+    lacking = [name for name in LIBRARIES if find_spec(name) is None]
     if lacking:
-        raise ValueError(f"the report needs {' and '.join(lacking)}: {_INSTALL}")
+        raise ValueError(f"the report needs {' and '.join(lacking)}: pip install {' '.join(lacking)}")
 
 
 def render_html(summary: dict[str, Any]) -> str:

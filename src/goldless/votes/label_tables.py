@@ -107,7 +107,7 @@ def _table_of_frame_without_narwhals(X: Any) -> LabelTable | None:
     if not hasattr(type(X), "columns"):
         return None
     if not hasattr(X, "to_numpy"):
-        raise TypeError(f"To read a frame of {type(X).__module__.split('.')[0]}, install goldless[io].")
+        raise TypeError(f"A frame of {type(X).__module__.split('.')[0]} is read with narwhals: pip install narwhals")
     _refuse_duplicates(list(X.columns))
     return table_of_array(X.to_numpy(), list(X.columns), _row_names(X))
 

@@ -78,9 +78,7 @@ def read_arrow(stream: BinaryIO, name: str, kind: str) -> Columns:
         import pyarrow as pa
         from pyarrow import feather, parquet
     except ImportError:
-        raise VotesFileError(
-            f"{name} is {kind.capitalize()}, which needs pyarrow: pip install 'goldless[io]'"
-        ) from None
+        raise VotesFileError(f"{name} is {kind.capitalize()}, which needs pyarrow: pip install pyarrow") from None
     try:
         if kind == "parquet":
             _refuse_wide(name, parquet.read_metadata(stream).num_columns)
