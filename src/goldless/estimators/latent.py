@@ -37,7 +37,7 @@ from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.em import EMResult, RatePrior, run_em
 from goldless.maths.finish import finish_em
 from goldless.maths.groups import assign_groups
-from goldless.maths.latent_model import LatentModel, probability
+from goldless.maths.latent_model import LatentModel
 from goldless.maths.rank_one import filled_covariance, residual
 from goldless.maths.score import score_matrix
 from goldless.maths.search import covariance_misfit, search_structure
@@ -45,7 +45,6 @@ from goldless.maths.structure import UNDECIDED_MARGIN, Structure
 from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
-from goldless.votes.sample import VoteSample
 from goldless.votes.warnings import AmbiguousReadingWarning, warn_user
 from goldless.votes.whole import WholeVotes
 
@@ -424,30 +423,3 @@ class LatentSML(InParts, TreeAnswers):
         if self.ambiguous_:
             warn_user(self.verdict_, AmbiguousReadingWarning)
         self.rootings_ = tuple(reading._replace(groups=votes.spread_groups(reading.groups)) for reading in readings)
-
-    def _keep_sample(self, votes: FitVotes) -> None:
-        """Keep what panels are judged by, and with subtypes how far each voter agrees with the averaged posterior."""
-        table = votes.all_table
-        ratio = self._likelihood_ratio(table.codes)
-        self._sample_ = VoteSample.of(table.codes, table.counts, probability(self._calibrated(ratio)))
-        if not self.subtype_models_:
-            return
-        if votes.whole is None:
-            agreed, cast = _agreement(self, table.codes, table.counts, ratio)
-        else:
-            agreed, cast = votes.whole.sum_codes(partial(_agreement, self))
-        self._agreement_ = np.divide(agreed, cast, out=np.full(cast.shape, 0.5), where=cast > 0)
-
-
-def _agreement(
-    model: LatentSML,
-    codes: NDArray[np.int8],
-    counts: NDArray[np.float64] | NDArray[np.int64],
-    ratio: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the expected votes of each voter that are right, and all of them, on (positive, negative) items."""
-    ratio = model._likelihood_ratio(codes) if ratio is None else ratio
-    positive = probability(ratio + model.latent_model_.log_prior_odds)
-    items = np.stack([counts * positive, counts * (1 - positive)])
-    said = [items @ (codes == code).astype(float) for code in (0, 1)]
-    return np.stack([said[1][0], said[0][1]]), said[0] + said[1]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from goldless.estimators.fit_votes import as_counts
+from goldless.estimators.fit_votes import FitVotes, as_counts
 from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.panels import choose_panel, columns_of, worthwhile_panels
 from goldless.estimators.questions import Questions, choose_questions
 from goldless.estimators.settling import candidate_readings, habitual_weights
 from goldless.estimators.tree_fit import averaged_ratio, with_abstention
-from goldless.maths.latent_model import LatentModel, merge_copies
+from goldless.maths.latent_model import LatentModel, merge_copies, probability
 from goldless.maths.panels import Panel
 from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.patterns import PatternTable
@@ -66,6 +67,19 @@ class TreeAnswers(LatentEstimator):
         ratios = [self._evidence_model_.log_likelihood_ratio(evidence)]
         ratios += [model.log_likelihood_ratio(evidence) for model in self.subtype_models_]
         return averaged_ratio(ratios)
+
+    def _keep_sample(self, votes: FitVotes) -> None:
+        """Keep what panels are judged by, and with subtypes how far each voter agrees with the averaged posterior."""
+        table = votes.all_table
+        ratio = self._likelihood_ratio(table.codes)
+        self._sample_ = VoteSample.of(table.codes, table.counts, probability(self._calibrated(ratio)))
+        if not self.subtype_models_:
+            return
+        if votes.whole is None:
+            agreed, cast = _agreement(self, table.codes, table.counts, ratio)
+        else:
+            agreed, cast = votes.whole.sum_codes(partial(_agreement, self))
+        self._agreement_ = np.divide(agreed, cast, out=np.full(cast.shape, 0.5), where=cast > 0)
 
     def select(
         self,
@@ -207,3 +221,17 @@ class TreeAnswers(LatentEstimator):
     def specificity_given_group_(self) -> NDArray[np.float64]:
         """Pr(vote negative | alpha negative) of each voter."""
         return self.latent_model_.specificity_given_group
+
+
+def _agreement(
+    model: TreeAnswers,
+    codes: NDArray[np.int8],
+    counts: NDArray[np.float64] | NDArray[np.int64],
+    ratio: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the expected votes of each voter that are right, and all of them, on (positive, negative) items."""
+    ratio = model._likelihood_ratio(codes) if ratio is None else ratio
+    positive = probability(ratio + model.latent_model_.log_prior_odds)
+    items = np.stack([counts * positive, counts * (1 - positive)])
+    said = [items @ (codes == code).astype(float) for code in (0, 1)]
+    return np.stack([said[1][0], said[0][1]]), said[0] + said[1]
