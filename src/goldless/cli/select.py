@@ -12,9 +12,9 @@ from goldless.cli.commands import read_and_fit, summary_of, write_json, write_li
 from goldless.cli.costs import check_costs, named_voters, read_costs
 from goldless.cli.names import voter_names
 from goldless.cli.screens import select_screen
+from goldless.diagnosis.panel_scale import on_one_scale
 from goldless.estimators.panels import columns_of, judge_panels
 from goldless.maths.panels import Panel
-from goldless.report.panels import on_one_scale
 from goldless.terminal import Style, clean
 from goldless.votes.files import VotesFile
 
@@ -51,7 +51,8 @@ def select(arguments: argparse.Namespace) -> None:
     steps = list(judge_panels(model, [panel[: number + 1] for number in range(len(panel))], prices))
     summary = summary_of(arguments, table, model, said, panel, resamples=0)
     expected = summary["answer"]["expected"]
-    steps = on_one_scale(model, steps, expected)
+    of_all = {row["method"]: row["balanced_accuracy"] for row in expected}["combined"]
+    steps = on_one_scale(model, steps, of_all)
     result: dict[str, Any] = {
         "panel": [_step(summary, voter, step, prices) for voter, step in zip(panel, steps, strict=True)],
         "panel_cost": None if prices is None else steps[-1].cost,
@@ -59,7 +60,7 @@ def select(arguments: argparse.Namespace) -> None:
         "panel_vote_accuracy": round(steps[-1].vote_accuracy, 4),
         "panels": [
             _row(one, names, model, prices)
-            for one in on_one_scale(model, model.panels(cost=prices, **forced), expected)
+            for one in on_one_scale(model, model.panels(cost=prices, **forced), of_all)
         ],
         "expected": expected,
         "effective_votes_of_all": summary["answer"]["effective_votes"],

@@ -10,7 +10,7 @@ from goldless.estimators.panels import judge_panels
 from goldless.maths.panels import Panel
 
 
-def on_one_scale(model: Any, panels: Iterable[Panel], expected: Iterable[dict[str, Any]]) -> list[Panel]:
+def on_one_scale(model: Any, panels: Iterable[Panel], expected: float) -> list[Panel]:
     """Return panels whose accuracies can be compared with that of the combined labels of all voters.
 
     A model thinks too well of panels that it chose itself. What is expected of all voters has been corrected for it,
@@ -20,12 +20,11 @@ def on_one_scale(model: Any, panels: Iterable[Panel], expected: Iterable[dict[st
     ----------
     model : fitted estimator with panels
     panels : iterable of Panel
-    expected : iterable of dict
-        ``method`` and ``balanced_accuracy`` of the ways to label all items, of a summary.
+    expected : float
+        Balanced accuracy expected of the combined labels of all voters.
     """
-    of_all = next(row["balanced_accuracy"] for row in expected if row["method"] == "combined")
     (whole,) = judge_panels(model, [range(model.n_features_in_)])
-    shift = of_all - whole.balanced_accuracy
+    shift = expected - whole.balanced_accuracy
     return [
         replace(
             panel,

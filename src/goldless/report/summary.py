@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis import Diagnosis, diagnose
+from goldless.diagnosis.panel_scale import on_one_scale
 from goldless.diagnosis.worth import expected_of_panel, unexplained_share
 from goldless.estimators.explanation import Explanation
 from goldless.estimators.latent_base import LatentEstimator
@@ -20,7 +21,6 @@ from goldless.estimators.panels import columns_of
 from goldless.maths.latent_model import LatentModel
 from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
-from goldless.report.panels import on_one_scale
 from goldless.report.plain import as_number, interval, plain, rounded
 from goldless.report.structure import structure_of
 from goldless.report.truth import summarize_truth
@@ -150,7 +150,7 @@ def summarize(
                 rounded(diagnosis.effective_votes_of(panel[:k]), 2) for k in range(1, len(panel) + 1)
             ],
             "balanced_accuracy": next(row["balanced_accuracy"] for row in expected if row["method"] == "panel"),
-            "choices": _choices(model, names, expected),
+            "choices": _choices(model, names, rounded(diagnosis.expectation("combined").balanced_accuracy)),
         },
         "matrices": _matrices(score, covariance, fitted, diagnosis),
         "diagnosis": _diagnosis(diagnosis, groups),
@@ -183,7 +183,7 @@ def _panel(model: Any, size: int) -> list[int]:
     return select_voters(model.latent_model_, size).tolist()
 
 
-def _choices(model: Any, names: list[str], expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _choices(model: Any, names: list[str], expected: float) -> list[dict[str, Any]]:
     """Return the panels worth their size, smallest first; none if the estimator lists none."""
     panels = on_one_scale(model, model.panels(), expected) if hasattr(model, "panels") else ()
     return [
