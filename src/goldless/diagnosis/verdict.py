@@ -115,7 +115,7 @@ def verdict(
         else:
             why = plain = "no dependence among the voters was found"
         return Verdict(
-            f"Weigh every voter by its own accuracy and leave groups out (--structure independent){unsure}: {plain}.",
+            f'Weigh every voter by its own accuracy and leave groups out (structure "independent"){unsure}: {plain}.',
             f"Use weights for single voters (Dawid-Skene){unsure}, because {why}: {listed}.",
         )
     if grouped:
