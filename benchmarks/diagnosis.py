@@ -19,10 +19,10 @@ import numpy as np
 from timing import print_table
 
 import goldless as gl
-from goldless.diagnosis.panel_votes import PanelVotes
-from goldless.diagnosis.tests_of_fit import fit_pvalue
-from goldless.maths.latent_model import LatentModel, independent_model
-from goldless.votes.correlations import effective_votes
+from goldless.diagnosis.goodness import fit_pvalue
+from goldless.diagnosis.refit import PanelVotes
+from goldless.maths.correlations import effective_votes
+from goldless.maths.tree import LatentModel, independent_model
 
 FIRST_SEED = 9_500_000
 WAYS = ("combined", "majority vote", "best single voter")

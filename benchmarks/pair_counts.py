@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from timing import best_of, print_table
 
-from goldless.votes.counts import PairCounts
+from goldless.votes.pairs import PairCounts
 
 
 def main() -> None:

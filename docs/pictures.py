@@ -17,7 +17,7 @@ import numpy as np
 
 import goldless as gl
 from goldless import plots
-from goldless.votes.files import read_votes
+from goldless.io.files import read_votes
 
 DOCS = Path(__file__).parent
 INK = {"light": "#22313f", "dark": "#e3e8ee"}

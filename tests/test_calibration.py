@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import goldless as gl
-from goldless.estimators.calibration import Calibration, calibrated_to, soft_logistic_line
-from goldless.maths.latent_model import independent_model, probability
+from goldless.fitting.calibration import Calibration, calibrated_to, soft_logistic_line
+from goldless.maths.tree import independent_model, probability
 from goldless.votes.patterns import PatternTable
 
 

@@ -21,10 +21,10 @@ from goldless.cli.demo import train_voters
 from goldless.cli.parser import build_parser
 from goldless.cli.program import pip_install, program
 from goldless.cli.screens import _cut
+from goldless.cli.terminal import Style, clean, shown_width
 from goldless.cli.usage import subparsers_of
 from goldless.experiments import NAMES
 from goldless.progress import listening
-from goldless.terminal import Style, clean, shown_width
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import goldless as gl
-from goldless.votes.counts import PairCounts
+from goldless.votes.pairs import PairCounts
 
 
 def test_equals_numpy_on_complete_votes(rng):

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import goldless as gl
 from goldless.cli import main
-from goldless.votes.dask_blocks import DaskBlocks
+from goldless.io.dask import DaskBlocks
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
 

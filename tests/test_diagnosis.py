@@ -10,13 +10,13 @@ import pytest
 
 import goldless as gl
 from goldless.diagnosis.compare import holm
-from goldless.diagnosis.scores import PatternScores
-from goldless.diagnosis.tests_of_fit import fit_pvalue
+from goldless.diagnosis.goodness import fit_pvalue
+from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
-from goldless.estimators.tree_fit import fit_tree
+from goldless.fitting.fit import fit_tree
+from goldless.maths.correlations import effective_votes, uniqueness, within_class_correlations
 from goldless.maths.em import RatePrior
-from goldless.maths.latent_model import LatentModel, independent_model
-from goldless.votes.correlations import effective_votes, uniqueness, within_class_correlations
+from goldless.maths.tree import LatentModel, independent_model
 from goldless.votes.patterns import PatternTable
 from references import numerical_information
 

@@ -20,8 +20,8 @@ from goldless import (
     balanced_accuracy,
     simulate_votes,
 )
+from goldless.io.encode import encode_votes
 from goldless.maths.em import RatePrior, run_em
-from goldless.votes.encoding import encode_votes
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
 from references_votes import dawid_skene, majority

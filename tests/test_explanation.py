@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import goldless as gl
-from goldless.estimators.explanation import explain_patterns
-from goldless.maths.latent_model import embed
+from goldless.fitting.explain import explain_patterns
+from goldless.maths.tree import embed
 
 
 def random_case(rng, groups=(3, 2, 1, 1), n=40, missing=0.3):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import goldless as gl
-from goldless.estimators.facts import NO_LABELS, Facts
-from goldless.estimators.settling import label_evidence
-from goldless.votes.encoding import encode_votes
+from goldless.fitting.facts import NO_LABELS, Facts
+from goldless.fitting.settling import label_evidence
+from goldless.io.encode import encode_votes
 
 ACCURACY = {"group_accuracy": (0.7, 0.85), "voter_accuracy": (0.75, 0.95)}
 

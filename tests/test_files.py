@@ -15,8 +15,8 @@ import pytest
 from pyarrow import feather
 
 import goldless as gl
+from goldless.io.files import VotesFileError, read_votes
 from goldless.votes import columns, text_columns
-from goldless.votes.files import VotesFileError, read_votes
 
 WIDE = "id,ann,bob,eve\na,yes,no,yes\nb,no,no,\nc,yes,yes,no\nd,no,NA,no\n"
 CODES = np.array([[1, 0, 1], [0, 0, -1], [1, 1, 0], [0, -1, 0]])

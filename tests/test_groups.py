@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import references
 from goldless import LatentModel, assign_groups, ideal_groups, random_model, residual
 from goldless.maths.checks import relabel
-from goldless.maths.groups import ScoreClustering, candidate_counts
+from goldless.maths.clustering import ScoreClustering, candidate_counts
 from strategies import seeds, symmetric_matrices
 
 

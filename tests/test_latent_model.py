@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import references
 from goldless import LatentModel
-from goldless.maths.latent_model import embed, independent_model
+from goldless.maths.tree import embed, independent_model
 from strategies import codes_for, latent_models
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldless import conditional_covariance, simulate_votes
-from goldless.votes.counts import PairCounts
+from goldless.votes.pairs import PairCounts
 from goldless.votes.patterns import PatternTable
 from references_votes import pair_counts
 

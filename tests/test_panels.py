@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import goldless as gl
-from goldless.estimators.panels import judge_panels
+from goldless.fitting.panels import judge_panels
 from goldless.maths.panels import PanelChooser, worth_their_cost
 from goldless.votes.sample import _MOST_PATTERNS, VoteSample
 

@@ -14,8 +14,8 @@ import pytest
 import goldless as gl
 from goldless.cli import main
 from goldless.diagnosis.worth import expected_balanced_accuracy
-from goldless.estimators.panels import judge_panels
-from goldless.estimators.rooting import Rooting
+from goldless.fitting.panels import judge_panels
+from goldless.fitting.rooting import Rooting
 from goldless.report import SCHEMA_VERSION, drawing, render_html, summarize
 from goldless.report.summary import _because
 

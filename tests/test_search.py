@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import goldless as gl
-from goldless.kernels.group_fit import refit, weighted_residual
+from goldless.kernels.covariance_fit import refit, weighted_residual
 from goldless.maths.checks import relabel
-from goldless.maths.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
-from goldless.maths.prices import group_prices, weak_group_prices
-from goldless.maths.search import covariance_misfit, likely_partitions, search_structure
-from goldless.votes.counts import PairCounts
+from goldless.maths.structure.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
+from goldless.maths.structure.prices import group_prices, weak_group_prices
+from goldless.maths.structure.search import covariance_misfit, likely_partitions, search_structure
+from goldless.votes.pairs import PairCounts
 from strategies import seeds
 
 

@@ -5,8 +5,8 @@ import pandas
 import pytest
 
 import goldless as gl
-from goldless.maths.latent_model import embed
 from goldless.maths.selection import select_voters, separation
+from goldless.maths.tree import embed
 
 
 def echo_model():

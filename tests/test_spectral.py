@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import goldless as gl
 import references
-from goldless.estimators.two_stage import ImbalanceRule, independent_estimate, two_stage_estimate
+from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_stage_estimate
 from goldless.maths.spectral import (
     imbalance_by_likelihood,
     imbalance_from_third_moment,

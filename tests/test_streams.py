@@ -11,11 +11,11 @@ from pyarrow import csv, feather, parquet
 from sklearn.base import clone
 
 import goldless as gl
+from goldless.io.readers.columns import VotesFileError
 from goldless.votes import counted, sums, tally
-from goldless.votes.blocks import Block, StreamBlocks
-from goldless.votes.columns import VotesFileError
 from goldless.votes.patterns import PatternTable
-from goldless.votes.tally import Tally
+from goldless.votes.rows import Block, StreamBlocks
+from goldless.votes.sketch import Tally
 
 pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarning")  # not what is tested here
 
@@ -206,7 +206,7 @@ def test_long_tables_and_other_kinds_are_read_into_memory(tmp_path):
 
 
 def test_both_classes_may_be_far_from_the_start(tmp_path, monkeypatch):
-    monkeypatch.setattr("goldless.votes.stream_files._HEAD_ROWS", 8)
+    monkeypatch.setattr("goldless.io.readers.stream._HEAD_ROWS", 8)
     frame = draw()
     frame.iloc[:200] = "no"
     parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "votes.parquet")
@@ -218,7 +218,7 @@ def test_both_classes_may_be_far_from_the_start(tmp_path, monkeypatch):
 
 
 def test_a_third_label_far_from_the_start_is_named_with_its_place(tmp_path, monkeypatch):
-    monkeypatch.setattr("goldless.votes.stream_files._HEAD_ROWS", 64)
+    monkeypatch.setattr("goldless.io.readers.stream._HEAD_ROWS", 64)
     frame = draw()
     frame.iloc[2500, 3] = "maybe"
     parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "votes.parquet")

@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 if _TYPE_CHECKING:
-    from goldless.datasets import random_model, simulate_votes
     from goldless.diagnosis import Comparison, Diagnosis, compare, diagnose
+    from goldless.errors import AmbiguousReadingWarning, VotesWarning
     from goldless.estimators.dawid_skene import DawidSkene
     from goldless.estimators.latent import LatentSML
     from goldless.estimators.majority import MajorityVote
     from goldless.estimators.oracles import OracleCI, OracleLatent
     from goldless.estimators.spectral import SpectralMetaLearner
-    from goldless.maths.groups import GroupAssignment, assign_groups
+    from goldless.io.encode import encode_votes
+    from goldless.io.open import VoteStream
+    from goldless.maths.clustering import GroupAssignment, assign_groups
     from goldless.maths.ideal import ideal_groups
-    from goldless.maths.latent_model import LatentModel
     from goldless.maths.panels import Panel
     from goldless.maths.rank_one import complete_rank_one, residual
     from goldless.maths.score import score_matrix
     from goldless.maths.selection import select_voters
-    from goldless.metrics import balanced_accuracy, balanced_error
-    from goldless.votes.conditional import conditional_covariance
-    from goldless.votes.encoding import Votes, encode_votes
-    from goldless.votes.sources import VoteStream
-    from goldless.votes.warnings import AmbiguousReadingWarning, VotesWarning
+    from goldless.maths.tree import LatentModel
+    from goldless.metrics import balanced_accuracy, balanced_error, conditional_covariance
+    from goldless.simulate import random_model, simulate_votes
+    from goldless.votes.votes import Votes
 
 __version__ = _version("goldless")
 
@@ -74,25 +74,25 @@ __all__ = [
 _HOME = {
     name: module
     for module, names in {
-        "goldless.datasets": ("random_model", "simulate_votes"),
+        "goldless.simulate": ("random_model", "simulate_votes"),
         "goldless.diagnosis": ("Comparison", "Diagnosis", "compare", "diagnose"),
         "goldless.estimators.dawid_skene": ("DawidSkene",),
         "goldless.estimators.latent": ("LatentSML",),
         "goldless.estimators.majority": ("MajorityVote",),
         "goldless.estimators.oracles": ("OracleCI", "OracleLatent"),
         "goldless.estimators.spectral": ("SpectralMetaLearner",),
-        "goldless.maths.groups": ("GroupAssignment", "assign_groups"),
+        "goldless.maths.clustering": ("GroupAssignment", "assign_groups"),
         "goldless.maths.ideal": ("ideal_groups",),
-        "goldless.maths.latent_model": ("LatentModel",),
+        "goldless.maths.tree": ("LatentModel",),
         "goldless.maths.panels": ("Panel",),
         "goldless.maths.rank_one": ("complete_rank_one", "residual"),
         "goldless.maths.score": ("score_matrix",),
         "goldless.maths.selection": ("select_voters",),
-        "goldless.metrics": ("balanced_accuracy", "balanced_error"),
-        "goldless.votes.conditional": ("conditional_covariance",),
-        "goldless.votes.encoding": ("Votes", "encode_votes"),
-        "goldless.votes.sources": ("VoteStream",),
-        "goldless.votes.warnings": ("AmbiguousReadingWarning", "VotesWarning"),
+        "goldless.metrics": ("balanced_accuracy", "balanced_error", "conditional_covariance"),
+        "goldless.io.encode": ("encode_votes",),
+        "goldless.votes.votes": ("Votes",),
+        "goldless.io.open": ("VoteStream",),
+        "goldless.errors": ("AmbiguousReadingWarning", "VotesWarning"),
     }.items()
     for name in names
 }

@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say(message: str) -> int:
     """Print an error as one line, of characters that a terminal shows and does not obey."""
-    from goldless.terminal import clean
+    from goldless.cli.terminal import clean
 
     message = clean(" ".join(message.split()))
     message = message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"

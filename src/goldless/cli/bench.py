@@ -13,7 +13,7 @@ import numpy as np
 import goldless as gl
 from goldless.cli.commands import write_json, write_lines
 from goldless.cli.output import Progress
-from goldless.terminal import Style, columns
+from goldless.cli.terminal import Style, columns
 
 _METHODS: dict[str, Callable[[], Any]] = {
     "majority vote": gl.MajorityVote,

@@ -21,10 +21,10 @@ from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen
 from goldless.cli.streaming import combine_stream, is_streamed
+from goldless.cli.terminal import Style, clean
+from goldless.io.files import VotesFile, read_votes
 from goldless.report import render_html, summarize
 from goldless.report.html import check_report_extra
-from goldless.terminal import Style, clean
-from goldless.votes.files import VotesFile, read_votes
 
 FITTING, CHECKING = "Fitting", "Checking"
 _PAGE = "report.html"

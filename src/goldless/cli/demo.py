@@ -16,12 +16,12 @@ from goldless.cli.commands import CHECKING, FITTING, fit, write_json, write_line
 from goldless.cli.output import Progress, check_output, timed, write_output
 from goldless.cli.program import pip_install, program
 from goldless.cli.screens import inspect_screen
+from goldless.cli.terminal import Style, columns
 from goldless.experiments.ensemble import make_ensemble, votes_of
+from goldless.io.files import VotesFile
 from goldless.report import render_html, summarize
 from goldless.report.html import LIBRARIES, check_report_extra
-from goldless.report.words import METHODS
-from goldless.terminal import Style, columns
-from goldless.votes.files import VotesFile
+from goldless.report.sentences import METHODS
 
 _TRAINING_POOL, _TRAINED_ON = 400, 150
 _HOW = (

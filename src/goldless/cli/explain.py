@@ -6,7 +6,7 @@ from typing import Any
 
 from goldless.cli.names import voter_names
 from goldless.report.summary import named_groups
-from goldless.votes.encoding import Votes
+from goldless.votes.votes import Votes
 
 
 def explanation_columns(model: Any, votes: Votes) -> dict[str, list]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from goldless.cli.costs import named_voters
 from goldless.cli.names import voter_names
-from goldless.votes.encoding import Votes, find_items
-from goldless.votes.sources import EncodedSource, VoteStream
+from goldless.io.open import VoteStream
+from goldless.votes.engine import EncodedSource
+from goldless.votes.votes import Votes, find_items
 
 _LABEL_COLUMNS = ("label", "truth", "gold")
 

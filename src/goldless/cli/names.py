@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldless.votes.encoding import Votes
+from goldless.votes.votes import Votes
 
 
 def voter_names(votes: Votes) -> list[str]:

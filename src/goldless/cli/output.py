@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from goldless.cli.terminal import clean
 from goldless.progress import listening
-from goldless.terminal import clean
 from goldless.whole_file import whole_file
 
 _PATIENCE = 2.0  # seconds before a bar is shown

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from goldless.cli.program import program
-from goldless.report.words import METHODS
-from goldless.terminal import Style, clean, columns, shown_width
+from goldless.cli.terminal import Style, clean, columns, shown_width
+from goldless.report.sentences import METHODS
 
 _ONE_BY_ONE = 12
 _EVERYONE_UP_TO = 40

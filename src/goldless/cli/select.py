@@ -12,11 +12,11 @@ from goldless.cli.commands import read_and_fit, summary_of, write_json, write_li
 from goldless.cli.costs import check_costs, named_voters, read_costs
 from goldless.cli.names import voter_names
 from goldless.cli.screens import select_screen
+from goldless.cli.terminal import Style, clean
 from goldless.diagnosis.panel_scale import on_one_scale
-from goldless.estimators.panels import columns_of, judge_panels
+from goldless.fitting.panels import columns_of, judge_panels
+from goldless.io.files import VotesFile
 from goldless.maths.panels import Panel
-from goldless.terminal import Style, clean
-from goldless.votes.files import VotesFile
 
 _SIZE = 5
 

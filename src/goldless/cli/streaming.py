@@ -14,7 +14,7 @@ from typing import Any
 import goldless as gl
 from goldless.cli.facts import facts_of
 from goldless.cli.output import Progress
-from goldless.terminal import clean
+from goldless.cli.terminal import clean
 
 _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
 

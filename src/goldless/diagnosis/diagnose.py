@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goldless.diagnosis.advice import Contest, plain_reading, verdict, what_is_open
+from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.intervals import Uncertainty, interval
-from goldless.diagnosis.panel_votes import FEWEST_TO_SEE_ECHOES, PanelVotes
+from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.resampling import (
     Resampled,
     co_membership,
@@ -18,12 +20,10 @@ from goldless.diagnosis.resampling import (
     why_not_searched_again,
 )
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
-from goldless.diagnosis.tests_of_fit import fit_pvalue
-from goldless.diagnosis.verdict import Contest, plain_reading, verdict, what_is_open
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
-from goldless.estimators.calibration import Calibration, calibrated_to
-from goldless.estimators.questions import next_to_label
-from goldless.votes.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
+from goldless.fitting.ask import next_to_label
+from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
 
 _NEAR_DUPLICATE = 0.8  # correlation within the classes
 _REJECTED = 0.05

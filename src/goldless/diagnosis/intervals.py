@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.diagnosis.panel_votes import PanelVotes
-from goldless.maths.latent_model import log_odds, probability
+from goldless.diagnosis.refit import PanelVotes
+from goldless.maths.tree import log_odds, probability
 
 _Z = 1.959963984540054  # 95 %
 _SINGULAR = 1e-9

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.estimators.settling import CERTAIN, with_label_voter
+from goldless.fitting.settling import CERTAIN, with_label_voter
 from goldless.maths.em import KnownRates, RatePrior
-from goldless.maths.latent_model import LatentModel
+from goldless.maths.tree import LatentModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class KnownFacts:
         return with_label_voter(model) if self.any_label else model
 
     def fixed(self, n_parameters: int) -> NDArray[np.bool_]:
-        """Return which parameters of :class:`~goldless.diagnosis.scores.PatternScores` are known."""
+        """Return which parameters of :class:`~goldless.diagnosis.information.PatternScores` are known."""
         rates = np.concatenate([~np.isnan(self.sensitivity), np.ones(int(self.any_label), dtype=bool)])
         fixed = np.zeros(n_parameters, dtype=bool)
         fixed[: 2 * len(rates)] = np.tile(rates, 2)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from goldless.estimators.panels import judge_panels
+from goldless.fitting.panels import judge_panels
 from goldless.maths.panels import Panel
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.diagnosis.intervals import Uncertainty
-from goldless.diagnosis.panel_votes import FEWEST_TO_SEE_ECHOES, LARGEST_SEARCHED, PanelVotes
+from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, LARGEST_SEARCHED, PanelVotes
 from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
-from goldless.maths.latent_model import log_odds
-from goldless.maths.search import likely_partitions, search_structure
+from goldless.maths.correlations import effective_votes, uniqueness, within_class_correlations
+from goldless.maths.structure.search import likely_partitions, search_structure
+from goldless.maths.tree import log_odds
 from goldless.progress import part, tell
-from goldless.votes.correlations import effective_votes, uniqueness, within_class_correlations
-from goldless.votes.counts import PairCounts
+from goldless.votes.pairs import PairCounts
 
 _WORTH_RESAMPLES = 60
 _MOST_RESAMPLES, _FEWEST_RESAMPLES = 25, 8

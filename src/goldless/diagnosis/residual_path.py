@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.maths.checks import relabel
-from goldless.maths.groups import assign_groups
-from goldless.maths.latent_model import LatentModel
+from goldless.maths.clustering import assign_groups
 from goldless.maths.rank_one import residual
+from goldless.maths.tree import LatentModel
 
 _FEWEST, _MOST = 4, 150  # voters; with more the path takes longer than all the rest
 

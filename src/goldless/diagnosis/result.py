@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.estimators.calibration import Calibration
-from goldless.votes.correlations import effective_votes_of
+from goldless.fitting.calibration import Calibration
+from goldless.maths.correlations import effective_votes_of
 
 _WITHOUT = {
     "independence_pvalue": ("No test of", "independence"),

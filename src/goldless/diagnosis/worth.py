@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.latent_model import LatentModel
-from goldless.votes.correlations import effective_votes, scaled
+from goldless.maths.correlations import effective_votes, scaled
+from goldless.maths.tree import LatentModel
 
 
 def modelled_effective_votes(model: LatentModel) -> float:

@@ -11,15 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from goldless.estimators.facts import NO_LABELS, KnownLabels
-from goldless.estimators.fit_votes import FitVotes, as_counts, reduce_votes
-from goldless.estimators.labelling import Written, write_labels
+from goldless.errors import warn_user
 from goldless.estimators.persistence import save_estimator
+from goldless.fitting.core import FitVotes, as_counts, reduce_votes
+from goldless.fitting.facts import NO_LABELS, KnownLabels
+from goldless.fitting.labelling import Written, write_labels
+from goldless.io.encode import encode_votes
+from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
-from goldless.votes.encoding import Votes, encode_votes
-from goldless.votes.sources import EncodedSource, as_stream
-from goldless.votes.warnings import warn_user
+from goldless.votes.engine import EncodedSource
+from goldless.votes.votes import Votes
 
 _TIE = 1e-9  # log-odds closer to zero than this are a tie
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from goldless.estimators.incremental import InParts
 from goldless.estimators.latent_base import LatentEstimator
-from goldless.estimators.parts import InParts
-from goldless.estimators.tree_fit import unit_vote_counts
-from goldless.maths.search import covariance_misfit
+from goldless.fitting.fit import unit_vote_counts
+from goldless.maths.structure.search import covariance_misfit
 
 
 class DawidSkene(InParts, LatentEstimator):

@@ -9,43 +9,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.estimators.abstention import whole_with_abstention
-from goldless.estimators.calibration import Calibration, calibrated_to
-from goldless.estimators.facts import Facts, KnownLabels
-from goldless.estimators.fit_votes import FitVotes
-from goldless.estimators.known_labels import WithLabels
-from goldless.estimators.parts import InParts
-from goldless.estimators.readings import NOTABLE_CHANGE, describe_reading, nearby_readings
-from goldless.estimators.settling import (
-    Settled,
-    describe_settled,
-    known_rates,
-    settle,
-    with_label_voter,
-)
+from goldless.errors import AmbiguousReadingWarning, warn_user
+from goldless.estimators.incremental import InParts
 from goldless.estimators.tree_answers import TreeAnswers
-from goldless.estimators.tree_fit import (
+from goldless.fitting.abstention import whole_with_abstention
+from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_reading, nearby_readings
+from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.fitting.core import FitVotes
+from goldless.fitting.facts import Facts, KnownLabels
+from goldless.fitting.fit import (
     fit_subtypes,
     free_balance,
     unit_vote_counts,
     with_abstention,
     with_silent_abstention,
 )
-from goldless.estimators.two_stage import ImbalanceRule, two_stage_estimate
+from goldless.fitting.known_labels import WithLabels
+from goldless.fitting.moments import ImbalanceRule, two_stage_estimate
+from goldless.fitting.settling import (
+    Settled,
+    describe_settled,
+    known_rates,
+    settle,
+    with_label_voter,
+)
 from goldless.maths.checks import as_groups, relabel
+from goldless.maths.clustering import assign_groups
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.em import EMResult, RatePrior, run_em
-from goldless.maths.finish import finish_em
-from goldless.maths.groups import assign_groups
-from goldless.maths.latent_model import LatentModel
+from goldless.maths.em_large import finish_em
 from goldless.maths.rank_one import filled_covariance, residual
 from goldless.maths.score import score_matrix
-from goldless.maths.search import covariance_misfit, search_structure
-from goldless.maths.structure import UNDECIDED_MARGIN, Structure
+from goldless.maths.structure.result import UNDECIDED_MARGIN, Structure
+from goldless.maths.structure.search import covariance_misfit, search_structure
 from goldless.maths.subtypes import SubtypeModel
+from goldless.maths.tree import LatentModel
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
-from goldless.votes.warnings import AmbiguousReadingWarning, warn_user
 from goldless.votes.whole import WholeVotes
 
 _FEWEST_VOTERS = 4
@@ -58,8 +58,8 @@ class LatentSML(InParts, TreeAnswers):
     ----------
     structure : {"search", "paper", "independent"} or array-like of shape (n_voters,), default="search"
         How voters are grouped. "search": weighted search over groupings with a price for every voter in a group
-        (:func:`goldless.maths.search.search_structure`). "paper": Algorithm 2, spectral clustering of the score
-        matrix and smallest residual. "independent": every voter alone. An array: known groups.
+        (:func:`goldless.maths.structure.search.search_structure`). "paper": Algorithm 2, spectral clustering of the
+        score matrix and smallest residual. "independent": every voter alone. An array: known groups.
     n_groups : int or iterable of int, optional
         Number of groups, or the candidates, for ``structure="paper"``; by default every number is tried.
     start : {"votes", "two-stage"}, optional
@@ -81,8 +81,8 @@ class LatentSML(InParts, TreeAnswers):
         Pseudo-votes added to every rate in EM: they stop degenerate solutions.
     balance_prior : "auto" or float, default="auto"
         How many pseudo-items hold the class balance near one half. "auto" is 100 times the over-dispersion, and at
-        most the number of items (:func:`goldless.estimators.tree_fit.balance_prior_items`); it gives way where the
-        votes clearly say otherwise (:func:`goldless.estimators.tree_fit.free_balance`).
+        most the number of items (:func:`goldless.fitting.fit.balance_prior_items`); it gives way where the
+        votes clearly say otherwise (:func:`goldless.fitting.fit.free_balance`).
     abstain : {"ignore", "informative"}, default="ignore"
         What a missing vote means: nothing, or something. "informative" gives every voter a second, silent vote on
         whether it votes at all. It helps where voters stay silent on purpose, as rules that fire on one class do; it
@@ -120,7 +120,7 @@ class LatentSML(InParts, TreeAnswers):
         Pr(Y positive) and b.
     calibration_ : tuple of float (temper, class_balance)
         What ``predict_proba`` counts with: where the prior on the class balance holds it back, its pull is taken out
-        of the probabilities (:func:`goldless.estimators.calibration.calibrated_to`). Labels do not depend on it.
+        of the probabilities (:func:`goldless.fitting.calibration.calibrated_to`). Labels do not depend on it.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     score_matrix_ : ndarray of shape (n_voters, n_voters)
@@ -239,7 +239,7 @@ class LatentSML(InParts, TreeAnswers):
             How many items each row stands for.
         anchors : mapping of int to label, or array-like of shape (n_items,), optional
             Known labels of a few items: ``{row: label}``, or a label or gap (None, NaN, ``missing``) for each row.
-            They decide between the readings of the votes (:func:`goldless.estimators.settling.settle`) and enter
+            They decide between the readings of the votes (:func:`goldless.fitting.settling.settle`) and enter
             the likelihood.
         class_balance : float, optional
             Known share of positive items.

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.errors import warn_user
 from goldless.estimators.base import VoteEstimator
-from goldless.estimators.calibration import Calibration, calibrated_to
-from goldless.estimators.explanation import Explanation, explain_patterns, spread_rows
 from goldless.estimators.notebook import small_html
-from goldless.estimators.tree_fit import balance_prior_items, free_balance
+from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.fitting.explain import Explanation, explain_patterns, spread_rows
+from goldless.fitting.fit import balance_prior_items, free_balance
 from goldless.maths.em import EMResult, Prior, RatePrior, run_em
-from goldless.maths.finish import finish_em
-from goldless.maths.latent_model import LatentModel, log_odds, probability
+from goldless.maths.em_large import finish_em
+from goldless.maths.tree import LatentModel, log_odds, probability
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
-from goldless.votes.warnings import warn_user
 from goldless.votes.whole import WholeVotes
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.estimators.parts import InParts
+from goldless.estimators.incremental import InParts
 
 
 class MajorityVote(InParts):

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.estimators.fit_votes import as_counts
 from goldless.estimators.latent_base import LatentEstimator
-from goldless.maths.latent_model import LatentModel, independent_model
-from goldless.votes.counts import PairCounts
-from goldless.votes.encoding import encode_truth
+from goldless.fitting.core import as_counts
+from goldless.io.encode import encode_truth
+from goldless.maths.tree import LatentModel, independent_model
+from goldless.votes.pairs import PairCounts
 
 
 class OracleCI(LatentEstimator):

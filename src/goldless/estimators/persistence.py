@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from goldless.estimators.rooting import Rooting
-from goldless.maths.latent_model import LatentModel
+from goldless.fitting.rooting import Rooting
 from goldless.maths.subtypes import SubtypeModel
+from goldless.maths.tree import LatentModel
 from goldless.votes.sample import VoteSample
 
 FORMAT = "goldless-model"

@@ -6,9 +6,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from goldless.estimators.incremental import InParts
 from goldless.estimators.latent_base import LatentEstimator
-from goldless.estimators.parts import InParts
-from goldless.estimators.two_stage import ImbalanceRule, independent_estimate
+from goldless.fitting.moments import ImbalanceRule, independent_estimate
 
 
 class SpectralMetaLearner(InParts, LatentEstimator):

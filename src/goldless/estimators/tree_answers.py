@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from goldless.estimators.fit_votes import FitVotes, as_counts
 from goldless.estimators.latent_base import LatentEstimator
-from goldless.estimators.panels import choose_panel, columns_of, worthwhile_panels
-from goldless.estimators.questions import Questions, choose_questions
-from goldless.estimators.settling import candidate_readings, habitual_weights
-from goldless.estimators.tree_fit import averaged_ratio, with_abstention
-from goldless.maths.latent_model import LatentModel, merge_copies, probability
+from goldless.fitting.ask import Questions, choose_questions
+from goldless.fitting.core import FitVotes, as_counts
+from goldless.fitting.fit import averaged_ratio, with_abstention
+from goldless.fitting.panels import choose_panel, columns_of, worthwhile_panels
+from goldless.fitting.settling import candidate_readings, habitual_weights
 from goldless.maths.panels import Panel
 from goldless.maths.subtypes import SubtypeModel
+from goldless.maths.tree import LatentModel, merge_copies, probability
 from goldless.votes.patterns import PatternTable
 from goldless.votes.sample import VoteSample
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import goldless as gl
-from goldless.datasets import load_matrix_votes
 from goldless.experiments import paper
 from goldless.experiments.dream_figures import draw_matrices, draw_path, draw_quantiles, draw_runtime
 from goldless.experiments.figures import Figure
@@ -22,6 +21,7 @@ from goldless.experiments.methods import errors_of, fit_methods
 from goldless.experiments.published import MORE_GROUPS_THAN, chosen_step, published_path
 from goldless.experiments.tables import Table
 from goldless.maths.selection import select_voters
+from goldless.simulate import load_matrix_votes
 
 _ALL = {  # methods of challenge I: label, and the paper's column
     "mean": ("mean voter", "mean"),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.datasets import cache_folder
+from goldless.simulate import cache_folder
 
 _PATIENCE = 10  # times the CPU time allowed, by the clock
 _ADAPTER = Path(__file__).with_name("peer_adapter.py")

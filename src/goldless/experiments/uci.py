@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import goldless as gl
-from goldless.datasets import UCI_TABLES, load_uci
 from goldless.experiments import paper
 from goldless.experiments.figures import Figure
 from goldless.experiments.framework import Difference, Experiment, Settings, Summary, Unit
@@ -29,6 +28,7 @@ from goldless.experiments.uci_variants import (
     train,
     variant_table,
 )
+from goldless.simulate import UCI_TABLES, load_uci
 
 _METHODS = {
     "mean": "mean voter",

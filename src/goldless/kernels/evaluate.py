@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.threads import ordered_map, row_chunks
-from goldless.kernels.units import UnitTables
+from goldless.kernels.tree_tables import UnitTables
 
 _CHUNK_ROWS = 1 << 14
 

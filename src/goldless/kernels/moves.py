@@ -1,6 +1,6 @@
 """Moves of single voters in the structure search: what each promises, and how it is made.
 
-The covariance model and its notation are those of :mod:`goldless.kernels.group_fit`. A group of s voters costs
+The covariance model and its notation are those of :mod:`goldless.kernels.covariance_fit`. A group of s voters costs
 ``price[s]`` in the objective, and nothing for s < 2.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from goldless.kernels.compiled import compiled
-from goldless.kernels.group_fit import TINY, outside_loadings, partners_of, sweep_loadings
+from goldless.kernels.covariance_fit import TINY, outside_loadings, partners_of, sweep_loadings
 
 _VOTERS_PER_MOVE = 16
 

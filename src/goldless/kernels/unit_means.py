@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels import latent as kernel
+from goldless.kernels import tree as kernel
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.units import NO_WIDE, NO_WIDE_START, RowSums, UnitTables
+from goldless.kernels.tree_tables import NO_WIDE, NO_WIDE_START, RowSums, UnitTables
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.latent_model import LatentModel
+from goldless.maths.tree import LatentModel
 from goldless.progress import tell
 
 _CLIP = 1e-10

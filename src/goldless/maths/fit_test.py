@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.latent_model import LatentModel
+from goldless.maths.tree import LatentModel
 
 _FEWEST_COMMON_ITEMS = 5
 _VARIANCE_FLOOR = 1e-3  # of the product of two errors, so that rare votes do not get endless weight

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.latent_model import LatentModel
+from goldless.maths.tree import LatentModel
 
 
 def select_voters(model: LatentModel, size: int, accuracy: NDArray[np.float64] | None = None) -> NDArray[np.int64]:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from goldless.kernels.evaluate import evaluate_codes
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.units import UnitTables
+from goldless.kernels.tree_tables import UnitTables
 from goldless.maths.em import ExpectedCounts
-from goldless.maths.latent_model import log_odds, probability
+from goldless.maths.tree import log_odds, probability
 
 _CLIP = 1e-12
 _START_CERTAINTY = 0.8  # weight of an item on its own bin when EM starts

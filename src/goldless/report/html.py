@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.report import drawing
-from goldless.report.words import METHODS
+from goldless.report.sentences import METHODS
 
 LIBRARIES = ("jinja2", "matplotlib")  # what the extra "report" brings
 _ORANGE, _BLUE, _VIOLET = (222, 98, 20), (38, 120, 200), (124, 77, 199)

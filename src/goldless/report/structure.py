@@ -6,9 +6,9 @@ from typing import Any
 
 from goldless.diagnosis.residual_path import residual_path
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.latent_model import LatentModel
 from goldless.maths.rank_one import filled_covariance
-from goldless.report.plain import as_number, plain_tree
+from goldless.maths.tree import LatentModel
+from goldless.plain import as_number, plain_tree
 
 
 def structure_of(model: Any, latent: LatentModel, estimate: CovarianceEstimate) -> dict[str, Any]:

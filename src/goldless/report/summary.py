@@ -14,19 +14,20 @@ from sklearn.utils.validation import check_is_fitted
 from goldless.diagnosis import Diagnosis, diagnose
 from goldless.diagnosis.panel_scale import on_one_scale
 from goldless.diagnosis.worth import expected_of_panel, unexplained_share
-from goldless.estimators.explanation import Explanation
 from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.majority import MajorityVote
-from goldless.estimators.panels import columns_of
-from goldless.maths.latent_model import LatentModel
+from goldless.fitting.explain import Explanation
+from goldless.fitting.panels import columns_of
+from goldless.io.encode import encode_votes
 from goldless.maths.score import score_matrix
 from goldless.maths.selection import select_voters
-from goldless.report.plain import as_number, interval, plain, rounded
+from goldless.maths.tree import LatentModel
+from goldless.plain import as_number, interval, plain, rounded
+from goldless.report.sentences import headline, unknowable, what_to_do, what_to_watch
 from goldless.report.structure import structure_of
 from goldless.report.truth import summarize_truth
-from goldless.report.words import headline, unknowable, what_to_do, what_to_watch
-from goldless.votes.encoding import Votes, encode_votes
 from goldless.votes.patterns import PatternTable
+from goldless.votes.votes import Votes
 
 SCHEMA_VERSION = 2
 _MATRICES_UP_TO = 300

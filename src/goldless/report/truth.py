@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.votes.counts import PairCounts
+from goldless.votes.pairs import PairCounts
 
 _LEAST = 2  # items of a class, below which nothing varies
 

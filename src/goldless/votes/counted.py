@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.threads import row_chunks
-from goldless.votes.blocks import CHUNK_ROWS, Block, Blocks, StreamBlocks
-from goldless.votes.counts import PairCounts
-from goldless.votes.encoding import Votes
+from goldless.votes.engine import EncodedSource
+from goldless.votes.pairs import PairCounts
 from goldless.votes.patterns import PatternTable
-from goldless.votes.sources import EncodedSource
-from goldless.votes.tally import MANY_PATTERNS, Tally
+from goldless.votes.rows import CHUNK_ROWS, Block, Blocks, StreamBlocks
+from goldless.votes.sketch import MANY_PATTERNS, Tally
+from goldless.votes.votes import Votes
 from goldless.votes.whole import SpokenPass, WholeVotes
 
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.kernels.tree_tables import RowSums, byte_totals
 from goldless.kernels.unit_means import UnitMeans
-from goldless.kernels.units import RowSums, byte_totals
 from goldless.maths.em import ExpectedCounts
-from goldless.maths.latent_model import LatentModel
 from goldless.maths.subtypes import SubtypeModel
+from goldless.maths.tree import LatentModel
 from goldless.votes.patterns import PatternTable
 
 _N_CHUNKS = 16

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goldless.kernels.bits import pack_bits, plane_bytes, unpack_bits
 from goldless.kernels.patterns import distinct_rows
-from goldless.votes.counts import PairCounts
+from goldless.votes.pairs import PairCounts
 
 
 @dataclass(frozen=True, eq=False)

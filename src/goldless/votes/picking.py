@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.votes.blocks import Block
 from goldless.votes.patterns import join_bits
+from goldless.votes.rows import Block
 
 
 class RowPicker:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.votes.correlations import class_correlations
+from goldless.maths.correlations import class_correlations
 
 _MOST_PATTERNS = 1 << 14
 

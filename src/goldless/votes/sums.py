@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from goldless.kernels.threads import row_chunks
 from goldless.maths.em import ExpectedCounts
-from goldless.maths.latent_model import LatentModel
-from goldless.votes.blocks import Block, added
+from goldless.maths.tree import LatentModel
 from goldless.votes.passes import GroupedPatterns
 from goldless.votes.patterns import PatternTable
-from goldless.votes.tally import MANY_PATTERNS, collapsed
+from goldless.votes.rows import Block, added
+from goldless.votes.sketch import MANY_PATTERNS, collapsed
 from goldless.votes.whole import WholeVotes
 
 _CHUNK_ROWS = 1 << 13

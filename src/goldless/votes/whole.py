@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.units import RowSums, UnitTables, byte_totals
+from goldless.kernels.tree_tables import RowSums, UnitTables, byte_totals
 from goldless.maths.em import ExpectedCounts
-from goldless.maths.latent_model import LatentModel
 from goldless.maths.subtypes import SubtypeModel
-from goldless.votes.blocks import Block, Blocks
+from goldless.maths.tree import LatentModel
+from goldless.votes.rows import Block, Blocks
 
 TreeModel = LatentModel | SubtypeModel
 

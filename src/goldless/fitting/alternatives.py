@@ -1,0 +1,125 @@
+"""Other readings of the same votes: which hidden node is Y, and how much hangs on it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.fitting.core import FitVotes
+from goldless.fitting.fit import fit_passes
+from goldless.fitting.rooting import Rooting
+from goldless.maths.em import RatePrior
+from goldless.maths.structure.partitions import voters_in_groups
+from goldless.maths.structure.result import Structure
+from goldless.maths.tree import LatentModel
+from goldless.progress import part
+from goldless.votes.passes import GroupedPatterns
+from goldless.votes.patterns import PatternTable
+
+NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
+_FAINT = 0.1  # correlation beyond Y that is worth a word when it could not be seen
+_CLEAR_MISFIT = 3.0  # standard deviations of the residual
+_READINGS_FITTED = 6
+_ITERATIONS = 60
+_TOL = 1e-5
+
+
+def nearby_readings(
+    table: PatternTable, model: LatentModel, structure: Structure, prior: RatePrior
+) -> tuple[Rooting, ...]:
+    """Fit the nearest other readings of the search and compare their labels, nearest first.
+
+    A reading that only adds voters to groups, and hardly fits better for it, is no other reading and left out.
+    """
+    positive = GroupedPatterns(table, model.groups).positive(model)
+    same = [np.array_equal(reading.groups, model.groups) for reading in structure.readings]
+    chosen = structure.readings[same.index(True) if any(same) else 0]
+    others = [reading for reading in structure.readings if reading is not chosen]
+    found = []
+    compared = [other for other in others if not other.is_idle_extension_of(chosen)][:_READINGS_FITTED]
+    for number, reading in enumerate(compared):
+        with part("comparing other readings", number / len(compared), (number + 1) / len(compared)):
+            passes = GroupedPatterns(table, reading.groups)
+            differs = passes.positive(fit_passes(passes, prior, _ITERATIONS, _TOL).model) != positive
+        margin = max(0.0, reading.objective - chosen.objective) / structure.penalty
+        found.append(Rooting(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
+    return tuple(found)
+
+
+def describe_groups(groups: NDArray[np.int64], n_voters: int) -> str:
+    """Return the start of a sentence: how many voters echo others, of those that are no copies and say something."""
+    grouped, n_groups = voters_in_groups(groups), int((np.bincount(groups) > 1).sum())
+    voters = f"{len(groups)} voters" if len(groups) == n_voters else f"{len(groups)} different voters"
+    if not grouped:
+        return f"None of {voters} was found to echo another"
+    return f"{grouped} of {voters} echo others, in {n_groups} group{'s' * (n_groups > 1)}"
+
+
+def describe_reading(
+    votes: FitVotes,
+    groups: NDArray[np.int64],
+    nearest: Rooting | None,
+    ambiguous: bool,
+    structure: Structure | None,
+) -> str:
+    """Return in one sentence which reading was used, what could not be seen, and what other readings would change."""
+    m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups, len(votes.core_voter))
+    if m < 3:
+        count = "One voter" if m == 1 else "Two different voters"
+        return f"{count} cannot show who is right: the labels rest on the assumption that each beats a coin."
+    if structure is None:
+        few = votes.n_items < 2 * m
+        reason = f"only {votes.n_items} items for {m} voters" if few else "no structure was searched"
+        if m == 3:
+            reason = "between three voters no number of items can show it"
+        return f"{used} ({reason}); dependence is not ruled out." if not grouped else f"{used}, as given."
+    unseen = "" if grouped else _too_faint(structure)
+    return f"{used}{unseen}{_beside_others(structure, groups, nearest, ambiguous)}{_left_over(structure)}."
+
+
+def _too_faint(structure: Structure) -> str:
+    """Return from which correlation beyond Y on an echo would show, if weak ones would not."""
+    if structure.faintest_pair < _FAINT:
+        return ""
+    if structure.faintest_pair >= 1:
+        return " (these votes could not show it)"
+    return f" (these votes show it only from a correlation of about {structure.faintest_pair:.2f} on)"
+
+
+def _beside_others(structure: Structure, groups: NDArray[np.int64], nearest: Rooting | None, ambiguous: bool) -> str:
+    """Return how the reading that was used compares with the nearest other one."""
+    if nearest is None:
+        share = f"{100 * NOTABLE_CHANGE:.0f} %"
+        return f"; no other reading near it would change more than {share} of the labels"
+    change = f"{100 * nearest.labels_changed:.0f} % of the labels"
+    other = f"a reading with {voters_in_groups(nearest.groups)} voters in groups"
+    if ambiguous:
+        return (
+            f", but {other} explains the votes almost as well and would change {change}: the votes cannot tell which "
+            "hidden source is the truth; a few labelled items, a known class balance or one trusted voter can"
+        )
+    if _fit_gap(structure, groups, nearest.groups) < structure.penalty:
+        return (
+            f"; {other} explains the votes as well and would change {change}: the one with fewer was taken because "
+            "it is simpler, which only labels can confirm"
+        )
+    return f"; {other} is the nearest that would change much ({change}), and fits clearly worse"
+
+
+def _left_over(structure: Structure) -> str:
+    """Return that the voters share more than the groups explain, if the residual is clearly above its expectation."""
+    excess = structure.residual - structure.dof
+    if excess < _CLEAR_MISFIT * np.sqrt(2 * structure.dof):
+        return ""
+    times = structure.residual / structure.dof
+    return (
+        f"; no reading explains all that the voters share (residual {times:.1f} times what chance leaves), so their "
+        "accuracies come out too high"
+    )
+
+
+def _fit_gap(structure: Structure, groups: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+    """Return how much larger the residual of another reading is, prices aside."""
+    residual = {reading.groups.tobytes(): reading.objective - reading.price for reading in structure.readings}
+    used = residual.get(groups.tobytes(), structure.residual)
+    return residual[other.tobytes()] - used

@@ -1,0 +1,89 @@
+"""EM on votes some of which have a known label, spoken by one more voter that is alone and certain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.maths.em import ExpectedCounts
+from goldless.maths.tree import LatentModel
+from goldless.votes.passes import GroupedPatterns
+from goldless.votes.patterns import PatternTable
+
+Expect = Callable[[LatentModel], ExpectedCounts]
+
+
+@dataclass(frozen=True, eq=False)
+class WithLabels:
+    """One pass over all votes, and what known labels change in it: the rows that have one are few and in memory.
+
+    Expected counts add, so those of the rows with a label are taken out of the pass as if they had none and put back
+    as they are with it. All votes are gone through once, wherever they are.
+
+    Attributes
+    ----------
+    of_votes : callable
+        The expected counts of all votes under a model of the voters.
+    unlabelled, labelled : GroupedPatterns or None
+        The rows with a known label, without and with the voter that speaks it; None if there are none.
+    """
+
+    of_votes: Expect
+    unlabelled: GroupedPatterns | None = None
+    labelled: GroupedPatterns | None = None
+
+    @classmethod
+    def of(
+        cls,
+        of_votes: Expect,
+        codes: NDArray[np.int8],
+        labels: NDArray[np.int8],
+        items: NDArray[np.int64] | None,
+        groups: NDArray[np.int64],
+    ) -> WithLabels:
+        """Take the rows with a known label.
+
+        Parameters
+        ----------
+        of_votes : callable
+            One pass over all votes.
+        codes : ndarray of shape (n_known, n_voters)
+            Votes on the rows with a known label.
+        labels : ndarray of shape (n_known,)
+            Codes of the labels.
+        items : ndarray of shape (n_known,) or None
+            How many items each row stands for; None if one.
+        groups : ndarray of shape (n_voters + 1,)
+            Groups of the voters, and of the one that speaks the labels.
+        """
+        if not len(labels):
+            return cls(of_votes)
+        table = PatternTable.of(np.ascontiguousarray(codes), items)
+        spoken = PatternTable.of(np.column_stack([codes, labels]), items)
+        return cls(of_votes, GroupedPatterns(table, groups[:-1]), GroupedPatterns(spoken, groups))
+
+    def __call__(self, model: LatentModel) -> ExpectedCounts:
+        """Return the expected counts under a model whose last voter speaks the labels."""
+        voters = model.subset(np.arange(model.n_voters - 1))
+        counts = _with_silent_voter(self.of_votes(voters))
+        if self.unlabelled is None or self.labelled is None:
+            return counts
+        less, more = _with_silent_voter(self.unlabelled.expect(voters)), self.labelled.expect(model)
+        return ExpectedCounts(
+            np.maximum(counts.labels - less.labels, 0.0) + more.labels,
+            np.maximum(counts.latents - less.latents, 0.0) + more.latents,
+            np.maximum(counts.votes - less.votes, 0.0) + more.votes,
+            counts.log_likelihood - less.log_likelihood + more.log_likelihood,
+        )
+
+
+def _with_silent_voter(counts: ExpectedCounts) -> ExpectedCounts:
+    """Return the counts with one more voter, alone, that said nothing."""
+
+    def padded(array: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.concatenate([array, np.zeros((1, *array.shape[1:]))])
+
+    return ExpectedCounts(counts.labels, padded(counts.latents), padded(counts.votes), counts.log_likelihood)

@@ -1,0 +1,98 @@
+"""Labels of many items, batch by batch and in the input's order: written, counted, scored where truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.fitting.facts import KnownLabels
+from goldless.io.writing import LabelWriter
+from goldless.kernels.threads import row_chunks
+from goldless.metrics import balanced_accuracy_of
+from goldless.votes.counted import DistinctPass, on_distinct_rows
+from goldless.votes.engine import EncodedSource
+from goldless.votes.rows import CHUNK_ROWS, Beside
+from goldless.votes.votes import Votes
+from goldless.whole_file import whole_file
+
+Answer = Callable[[NDArray[np.int8]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What was written.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+        Labels, (negative, positive).
+    labelled : ndarray of shape (2,)
+        How many items got each label.
+    confusion : ndarray of shape (2, 2) or None
+        How many items of each true class got each label; None if the source has no truth.
+    """
+
+    classes: NDArray
+    labelled: NDArray[np.int64]
+    confusion: NDArray[np.int64] | None
+
+    @property
+    def by_label(self) -> dict[Any, int]:
+        """How many items got each label."""
+        return dict(zip(self.classes.tolist(), self.labelled.tolist(), strict=True))
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """The mean over true classes of the share labelled rightly; None without a truth."""
+        return None if self.confusion is None else balanced_accuracy_of(self.confusion)
+
+
+def write_labels(
+    answer: Answer, votes: Votes | EncodedSource, classes: NDArray, path: Any, known: KnownLabels
+) -> Written:
+    """Write the label of every item and its probability to a file that is whole or not there at all.
+
+    Parameters
+    ----------
+    answer : callable
+        Returns the code of the label and the probability of the positive class for rows of codes.
+    votes : Votes or EncodedSource
+    classes : ndarray of shape (2,)
+        Labels, (negative, positive).
+    path : path
+        File that ends in ``.parquet``, ``.csv`` or ``.tsv``.
+    known : KnownLabels
+        Rows whose label is known: they keep it.
+    """
+    labelled = np.zeros(2, dtype=np.int64)
+    confusion = np.zeros((2, 2), dtype=np.int64)
+    scored = False
+    known_codes = known.codes(classes)
+    with whole_file(path) as draft, LabelWriter(draft, str(path), classes) as writer:
+        for answers, beside in _answers(answer, votes):
+            start, codes, probability = writer.n_rows, answers[:, 0].astype(np.int8), answers[:, 1]
+            first, last = np.searchsorted(known.rows, [start, start + len(codes)])
+            here = known.rows[first:last] - start
+            codes[here] = probability[here] = known_codes[first:last]
+            labelled += np.bincount(codes, minlength=2)
+            if beside.truth is not None:
+                scored, has_truth = True, beside.truth >= 0
+                np.add.at(confusion, (beside.truth[has_truth], codes[has_truth]), 1)
+            items = np.arange(start + 1, start + len(codes) + 1) if beside.items is None else beside.items
+            writer.write(items, codes, probability)
+        known.check(writer.n_rows)
+    return Written(classes, labelled, confusion if scored else None)
+
+
+def _answers(answer: Answer, votes: Votes | EncodedSource) -> Iterator[tuple[NDArray[np.float64], Beside]]:
+    """Yield labels and probabilities of blocks of rows, with what stands beside the rows."""
+    if isinstance(votes, EncodedSource):
+        yield from votes.rows(DistinctPass(answer))
+        return
+    for rows in row_chunks(votes.n_items, CHUNK_ROWS):
+        items = None if votes.items is None else votes.items[rows]
+        yield on_distinct_rows(votes.codes[rows], answer), Beside(items)

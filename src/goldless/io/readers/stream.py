@@ -1,0 +1,359 @@
+"""Files and folders of votes in record batches: what the columns mean is decided from the first rows.
+
+Only wide tables in Parquet, Feather (Arrow) and CSV are streamed; long tables, npz and JSON lines are read into
+memory by :func:`goldless.io.files.read_votes`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.io.frames import block_of_batch, label_coder, truth_of_batch
+from goldless.io.readers.columns import MAX_COLUMNS, MISSING_TOKENS, Columns, VotesFileError, detect_format
+from goldless.io.readers.other import arrow_column
+from goldless.io.readers.text import has_header, sample_text, sniff_delimiter
+from goldless.io.roles import ReadOptions, check_names, long_roles, wide_roles
+from goldless.io.tables import read_wide, same_label
+from goldless.votes.rows import Beside, Block
+
+_SUFFIXES = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
+_HEAD_ROWS = 1 << 16
+_CSV_BLOCK = 1 << 23
+_BATCH_BYTES = 1 << 23  # a batch of Parquet is about as large as a block of CSV
+_FEWEST_ROWS = 1 << 12
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a data set that is read by itself: a file, or some row groups of a Parquet file."""
+
+    path: str
+    kind: str
+    row_groups: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """How record batches are read: the columns wanted, and how text is cut.
+
+    Attributes
+    ----------
+    batch_rows : int
+        Rows of a batch (text is cut by bytes instead).
+    delimiter, header, encoding : optional
+        How text is read.
+    """
+
+    batch_rows: int = 1 << 16
+    delimiter: str | None = None
+    header: bool | None = None
+    encoding: str = "utf-8"
+
+    def batches(self, piece: Piece, columns: list[str] | None = None) -> Iterator[Any]:
+        """Yield the record batches of a piece, with these columns."""
+        import pyarrow as pa
+
+        try:
+            if piece.kind == "csv":
+                yield from self._text(piece, columns)
+                return
+            for batch in self._parquet(piece, columns) if piece.kind == "parquet" else self._feather(piece, columns):
+                batch.validate(full=True)  # a damaged file may point outside its own bytes
+                yield batch
+        except KeyError as error:
+            raise VotesFileError(f"{piece.path} has no column {error.args[0]!r}, which other files have") from None
+        except csv.Error as error:
+            raise VotesFileError(f"{piece.path} is not a table of votes: {error}") from None
+        except (pa.ArrowException, OSError) as error:
+            if "straddling object" in str(error):
+                raise VotesFileError(
+                    f"{piece.path} holds a line of more than {_CSV_BLOCK:,} bytes: is a quotation mark left open?"
+                ) from None
+            raise VotesFileError(f"cannot read {piece.path}: {str(error).splitlines()[0]}") from None
+
+    def _parquet(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        schema = parquet.read_schema(piece.path)
+        names = schema.names if columns is None else columns
+        _check_columns(piece.path, names, schema.names)
+        texts = [
+            n
+            for n in names
+            if pa.types.is_string(schema.field(n).type) or pa.types.is_large_string(schema.field(n).type)
+        ]
+        with parquet.ParquetFile(piece.path, read_dictionary=texts, pre_buffer=False) as file:
+            groups = None if piece.row_groups is None else list(piece.row_groups)
+            width = sum(_width(schema.field(name).type) for name in names)
+            rows = min(self.batch_rows, max(_BATCH_BYTES // width, _FEWEST_ROWS))
+            yield from file.iter_batches(batch_size=rows, row_groups=groups, columns=names)
+
+    def _feather(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
+        import pyarrow as pa
+
+        with pa.memory_map(piece.path) as source, pa.ipc.open_file(source) as file:
+            names = file.schema.names if columns is None else columns
+            _check_columns(piece.path, names, file.schema.names)
+            for number in range(file.num_record_batches):
+                batch = file.get_batch(number).select(names)
+                for start in range(0, batch.num_rows, self.batch_rows):
+                    yield batch.slice(start, self.batch_rows)
+
+    def _text(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        delimiter, names = self._layout(piece.path)
+        wanted = names if columns is None else columns
+        _check_columns(piece.path, wanted, names)
+        kind = pa.dictionary(pa.int32(), pa.string())
+        with pa.input_stream(piece.path, compression="detect") as stream:
+            reader = arrow_csv.open_csv(
+                stream,
+                read_options=arrow_csv.ReadOptions(
+                    column_names=names,
+                    skip_rows=1 if self._has_header(piece.path) else 0,
+                    block_size=_CSV_BLOCK,
+                    encoding=self.encoding,
+                ),
+                parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(wanted, kind),
+                    include_columns=wanted,
+                    null_values=sorted(MISSING_TOKENS),
+                    strings_can_be_null=True,
+                ),
+            )
+            yield from (batch for batch in reader if batch.num_rows)
+
+    def _head(self, path: str) -> tuple[str, list[list[str]]]:
+        import pyarrow as pa
+
+        with pa.input_stream(path, compression="detect") as stream:
+            text = sample_text(io.BytesIO(stream.read(1 << 18)), self.encoding)
+        delimiter = self.delimiter or sniff_delimiter(text)
+        rows = [row for row in islice(csv.reader(io.StringIO(text), delimiter=delimiter), 200) if row]
+        if not rows:
+            raise VotesFileError(f"{path} is empty")
+        return delimiter, rows
+
+    def _has_header(self, path: str) -> bool:
+        return has_header(self._head(path)[1]) if self.header is None else self.header
+
+    def _layout(self, path: str) -> tuple[str, list[str]]:
+        delimiter, rows = self._head(path)
+        if self._has_header(path):
+            return delimiter, [text.strip() for text in rows[0]]
+        return delimiter, [f"voter {column + 1}" for column in range(len(rows[0]))]
+
+
+def _width(kind: Any) -> int:
+    """Return how many bytes a value takes in a batch, about."""
+    try:
+        return max(kind.bit_width // 8, 1)
+    except ValueError:  # texts are read as numbers of a dictionary
+        return 4
+
+
+def _check_columns(path: str, wanted: list[str], present: list[str]) -> None:
+    if len(present) > MAX_COLUMNS:
+        raise VotesFileError(f"{path} has more than {MAX_COLUMNS:,} columns, more voters than can be combined")
+    for name in present if wanted is present else wanted:
+        if present.count(name) > 1:
+            raise VotesFileError(f"{path} has two columns named {name!r}: give every voter its own name")
+        if name not in present:
+            raise VotesFileError(f"{path} has no column {name!r}, which the first file has")
+
+
+def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Piece] | None:
+    """Return the pieces of a file or folder in order of name; None if it is of a kind that is not streamed."""
+    root = Path(path)
+    if root.is_dir():
+        names = sorted(
+            file
+            for file in root.rglob("*")
+            if file.is_file() and file.name.lower().endswith(_SUFFIXES) and not _hidden(file.relative_to(root))
+        )
+        if not names:
+            raise VotesFileError(f"{root} is a folder without Parquet, Feather or CSV files")
+    else:
+        names = [root]
+    pieces: list[Piece] = []
+    for name in names:
+        try:
+            with name.open("rb") as stream:
+                kind = "csv" if stream.read(2) == b"\x1f\x8b" else ""
+                stream.seek(0)
+                kind = kind or detect_format(stream, str(name))
+        except OSError as error:
+            raise VotesFileError(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from None
+        if kind not in ("parquet", "feather", "csv"):
+            return None
+        pieces.append(Piece(str(name), kind))
+    kinds = {piece.kind for piece in pieces}
+    if len(kinds) > 1:
+        raise VotesFileError(f"{root} mixes {' and '.join(sorted(kinds))} files; keep one kind in a folder")
+    if by_row_group and kinds == {"parquet"}:
+        from pyarrow import parquet
+
+        counts = [parquet.read_metadata(piece.path).num_row_groups for piece in pieces]
+        return [Piece(p.path, p.kind, (g,)) for p, n in zip(pieces, counts, strict=True) for g in range(n)]
+    return pieces
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class FileVotes:
+    """A file or folder of votes whose columns have been understood.
+
+    Attributes
+    ----------
+    pieces : list of Piece
+    reader : TableReader
+    classes : ndarray of shape (2,)
+        Labels, (negative, positive).
+    voters : list of str
+        Columns of votes.
+    id_column, truth : str or None
+        Columns that name the items and hold the truth.
+    missing : list
+        Labels that mean no vote.
+    how : str
+        One sentence on how the file was read.
+    notes : tuple of str
+        What may have been read otherwise than it was meant.
+    """
+
+    pieces: list[Piece]
+    reader: TableReader
+    classes: NDArray
+    voters: list[str]
+    id_column: str | None
+    truth: str | None
+    missing: list[Any]
+    how: str
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, if the files say so."""
+        if self.pieces[0].kind != "parquet":
+            return None
+        from pyarrow import parquet
+
+        return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
+
+    def makers(self, pieces: list[Piece] | None = None) -> Iterator[Callable[[], Block]]:
+        """Yield functions that make the blocks, in order: read here, pack there."""
+        return (make for make, _ in self.labelled(pieces, with_ids=False))
+
+    def labelled(
+        self, pieces: list[Piece] | None = None, with_ids: bool = True
+    ) -> Iterator[tuple[Callable[[], Block], Beside]]:
+        """Yield functions that make the blocks, each with the names of the items and their truth."""
+        code_of = label_coder(self.classes, self.missing, same_label)
+        more = [name for name in (self.id_column, self.truth) if with_ids and name is not None]
+        for piece in self.pieces if pieces is None else pieces:
+            start = 0
+            for batch in self.reader.batches(piece, [*self.voters, *more]):
+
+                def make(batch: Any = batch, start: int = start, path: str = piece.path) -> Block:
+                    return block_of_batch(batch, self.voters, code_of, path, start)
+
+                items = batch.column(self.id_column) if self.id_column in more else None
+                truth = None
+                if self.truth in more:
+                    truth = truth_of_batch(batch.column(self.truth), self.classes, code_of, piece.path)
+                yield make, Beside(items, truth)
+                start += batch.num_rows
+
+
+def understand(
+    path: str | os.PathLike, options: ReadOptions, reader: TableReader, classes: NDArray | None = None
+) -> FileVotes | None:
+    """Decide from the first rows what the columns of a file or folder are; None if it must be read into memory.
+
+    ``classes`` are those of an earlier fit; without them the first rows must show both.
+    """
+    pieces = list_pieces(path)
+    if pieces is None:
+        return None
+    name = str(path)
+    head_rows = _HEAD_ROWS
+    while True:
+        table, whole = _read_head(pieces, reader, head_rows)
+        by_name = {column.name: column for column in table.columns}
+        check_names(by_name, options, name)
+        if long_roles(by_name, options) is not None:
+            return None
+        items, voters = wide_roles(table, by_name, options, name)
+        try:
+            found = classes if classes is not None else read_wide(table, options, name).votes.classes
+            break
+        except VotesFileError as error:
+            if whole or "Nothing to combine" not in str(error):
+                raise
+            head_rows *= 8
+    n_files = len(pieces)
+    how = (
+        f"Read as {table.how}"
+        + (f" in {n_files:,} files" if n_files > 1 else "")
+        + f", wide, in batches: {len(voters):,} voters (columns)"
+        + (f", items named by column {items.name!r}" if items is not None else "")
+        + (f"; truth in {options.truth!r}, for scoring only" if options.truth is not None else "")
+        + "."
+    )
+    return FileVotes(
+        pieces,
+        reader,
+        np.asarray(found),
+        [column.name for column in voters],
+        None if items is None else items.name,
+        options.truth,
+        list(options.missing),
+        how,
+    )
+
+
+def _read_head(pieces: list[Piece], reader: TableReader, n_rows: int) -> tuple[Columns, bool]:
+    """Read the first rows of a data set; say whether that is all of it."""
+    import pyarrow as pa
+
+    batches: list[Any] = []
+    held, whole = 0, True
+    for piece in pieces:
+        for batch in reader.batches(piece):
+            batches.append(batch.slice(0, n_rows - held))
+            held += batches[-1].num_rows
+            if held >= n_rows:
+                whole = False
+                break
+        if not whole:
+            break
+    if not held:
+        raise VotesFileError(f"{pieces[0].path} has columns but no rows")
+    table = pa.Table.from_batches([batch for batch in batches if batch.schema.names == batches[0].schema.names])
+    kind = {"parquet": "Parquet", "feather": "Feather", "csv": "CSV"}[pieces[0].kind]
+    plain = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in table.columns  # a dictionary may hold labels that only later rows use
+    ]
+    columns = [
+        arrow_column(title, column, pieces[0].path, pa)
+        for title, column in zip(table.column_names, plain, strict=True)
+    ]
+    return Columns(columns, kind), whole

@@ -1,0 +1,326 @@
+"""What every value of a byte says about the hub, and what a histogram of bytes says about every voter.
+
+A unit is a group of voters that fits in a byte, or one byte of a wide group (:class:`PackingPlan`). Given the state
+of the hub, units are independent, so the log-likelihood of a row is a sum of table entries, one for each byte; and
+the sums an M-step needs follow from how much of each state fell on each value of each byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.kernels import tree as kernel
+from goldless.kernels.compiled import compiled
+from goldless.kernels.packing import PackingPlan
+
+_TINY = 1e-300
+
+NO_WIDE = np.zeros((0, 256, 2))
+
+NO_WIDE_START = np.zeros(1, dtype=np.int64)
+
+
+class RowSums(NamedTuple):
+    """What a pass of EM adds up over rows. Sums of two blocks of rows add."""
+
+    labels: NDArray[np.float64]
+    histogram: NDArray[np.float64]
+    wide_latents: NDArray[np.float64]
+    wide_histogram: NDArray[np.float64]
+    log_likelihood: float
+
+    def plus(self, other: RowSums) -> RowSums:
+        """Return the sums over both blocks."""
+        return RowSums(
+            self.labels + other.labels,
+            self.histogram + other.histogram,
+            self.wide_latents + other.wide_latents,
+            self.wide_histogram + other.wide_histogram,
+            self.log_likelihood + other.log_likelihood,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class UnitTables:
+    """A tree model as tables over byte values.
+
+    Attributes
+    ----------
+    plan : PackingPlan
+    rates : ndarray of shape (n_groups, 2, n_hub_states)
+        Pr(alpha_k = a | hub).
+    has_latent : ndarray of shape (n_groups,)
+        Whether a group has a latent of its own, or hangs on the hub.
+    log_weights : ndarray of shape (n_hub_states,)
+        Log-probability of each state of the hub.
+    narrow : ndarray of shape (n_hub_states, n_narrow, 256)
+        Log-likelihood of a byte value in each state of the hub.
+    wide : ndarray of shape (n_wide_bytes, 256, 2)
+        Log-likelihood of a byte value of a wide group for each value of its latent.
+    likelihood : ndarray of shape (n_units, 256, 2)
+        Likelihood of the votes of a unit for each value of its latent, the larger scaled to 1.
+    """
+
+    plan: PackingPlan
+    rates: NDArray[np.float64]
+    has_latent: NDArray[np.bool_]
+    log_weights: NDArray[np.float64]
+    narrow: NDArray[np.float64]
+    wide: NDArray[np.float64]
+    likelihood: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        plan: PackingPlan,
+        log_votes: NDArray[np.float64],
+        rates: NDArray[np.float64],
+        has_latent: NDArray[np.bool_],
+        weights: NDArray[np.float64],
+    ) -> UnitTables:
+        """Fill the tables.
+
+        Parameters
+        ----------
+        plan : PackingPlan
+        log_votes : ndarray of shape (n_voters, n_parent_states, 2)
+            Log-probability of a negative and a positive vote in each state of the voter's parent.
+        rates, has_latent : ndarray
+            Of all groups, as above.
+        weights : ndarray of shape (n_hub_states,)
+            Probability of each state of the hub.
+        """
+        n_states, n_wide_bytes = rates.shape[2], int(plan.wide_start[-1])
+        narrow = np.zeros((n_states, plan.n_narrow, 256))
+        wide = np.zeros((n_wide_bytes, 256, 2))
+        likelihood = np.empty((len(plan.unit_group), 256, 2))
+        rates = np.ascontiguousarray(rates)
+        _fill(*units_of(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
+        return cls(plan, rates, has_latent, np.log(np.maximum(weights, _TINY)), narrow, wide, likelihood)
+
+    @cached_property
+    def _ratios(self) -> NDArray[np.float64]:
+        return self.narrow[1:] - self.narrow[0]
+
+    @cached_property
+    def _wide_rates(self) -> NDArray[np.float64]:
+        return self.rates[self.plan.wide_groups]
+
+    def hub_log_likelihood(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return log Pr(votes of the row | hub), shape (n_rows, n_hub_states)."""
+        out = np.empty((len(packed), len(self.narrow)))
+        kernel.evaluate(packed, self.narrow, self.wide, self.plan.wide_start, self._wide_rates, out)
+        return out
+
+    def hub_log_ratio(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return log Pr(votes | state) - log Pr(votes | first state), shape (n_rows, n_hub_states - 1)."""
+        out = np.empty((len(packed), len(self.narrow)))
+        kernel.evaluate(packed, self._ratios, self.wide, self.plan.wide_start, self._wide_rates, out)
+        return out[:, 1:] - out[:, :1]
+
+    def latent_posterior(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return Pr(alpha_k = positive | all votes of the row), shape (n_rows, n_groups)."""
+        joint = self.hub_log_likelihood(packed) + self.log_weights
+        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
+        hub = joint / joint.sum(axis=1, keepdims=True)
+        return (self._latent_given_hub(packed) * hub[:, None, :]).sum(axis=2).clip(0.0, 1.0)
+
+    def _latent_given_hub(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return Pr(alpha_k = positive | votes of k, hub), shape (n_rows, n_groups, n_hub_states)."""
+        plan, out = self.plan, np.empty((len(packed), len(self.rates), len(self.narrow)))
+        for unit, group in enumerate(plan.unit_group):
+            if plan.unit_byte[unit] < plan.n_narrow:
+                digits = packed[:, plan.unit_byte[unit]] // plan.unit_weight[unit]
+                n_votes = plan.unit_start[unit + 1] - plan.unit_start[unit]
+                out[:, group] = self._latent(group, self.likelihood[unit, digits % plan.n_states**n_votes])
+        for number, group in enumerate(plan.wide_groups):
+            bytes_ = range(plan.wide_start[number], plan.wide_start[number + 1])
+            evidence = sum(self.wide[byte, packed[:, plan.n_narrow + byte]] for byte in bytes_)
+            out[:, group] = self._latent(group, np.exp(evidence - evidence.max(axis=1, keepdims=True)))
+        return out
+
+    def _latent(self, group: int, likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Pr(alpha = positive | votes, hub) from the likelihood of the votes for each value of alpha."""
+        rates = self.rates[group]
+        if not self.has_latent[group]:
+            return np.broadcast_to(rates[1], (len(likelihood), rates.shape[1]))
+        joint = likelihood[:, :, None] * rates
+        return joint[:, 1] / np.maximum(joint.sum(axis=1), _TINY)
+
+    def sums(self, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> RowSums:
+        """Return what the rows add to an E-step; the log-likelihood lacks what :meth:`base` adds."""
+        n_states, n_narrow, _ = self.narrow.shape
+        labels, histogram = np.zeros(n_states), np.zeros((n_states - 1, n_narrow, 256))
+        wide_rates = self._wide_rates
+        wide_latents, wide_histogram = np.zeros(wide_rates.shape), np.zeros(self.wide.shape[:2])
+        log_likelihood = kernel.expect(
+            packed,
+            counts,
+            self._ratios,
+            self.wide,
+            self.plan.wide_start,
+            wide_rates,
+            self.log_weights,
+            labels,
+            histogram,
+            wide_latents,
+            wide_histogram,
+        )
+        return RowSums(labels, histogram, wide_latents, wide_histogram, log_likelihood)
+
+    def base(self, totals: NDArray[np.float64]) -> float:
+        """Return the log-likelihood of all rows if the hub were in its first state, wide groups aside.
+
+        ``totals`` of shape (n_bytes, 256) counts the items that have each value of each byte.
+        """
+        return float((totals[: self.plan.n_narrow] * self.narrow[0]).sum())
+
+    def expected(self, sums: RowSums, totals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the expected counts behind the sums of a pass.
+
+        Returns
+        -------
+        latents : ndarray of shape (n_groups, 2, n_hub_states)
+            Expected items with (alpha_k, hub); nothing for groups without a latent of their own.
+        votes : ndarray of shape (n_voters, n_parent_states, 2)
+            Expected votes, negative and positive, in each state of the voter's parent.
+        """
+        plan, n_states = self.plan, len(self.narrow)
+        histogram = np.empty(self.narrow.shape)
+        histogram[1:] = sums.histogram
+        histogram[0] = np.maximum(totals[: plan.n_narrow] - sums.histogram.sum(axis=0), 0.0)
+        wide = np.stack([np.maximum(totals[plan.n_narrow :] - sums.wide_histogram, 0.0), sums.wide_histogram], axis=2)
+        latents = np.zeros((len(self.rates), 2, n_states))
+        latents[plan.wide_groups] = sums.wide_latents
+        votes = np.zeros((plan.n_voters, max(n_states, 2), 2))
+        _collect(*units_of(plan), histogram, wide, self.likelihood, self.rates, self.has_latent, latents, votes)
+        return latents, votes
+
+
+def byte_totals(plan: PackingPlan, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many items have each value of each byte, shape (n_bytes, 256)."""
+    totals = np.zeros((1, plan.n_bytes, 256))
+    kernel.accumulate(packed, counts[:, None], totals)
+    return totals[0]
+
+
+def units_of(plan: PackingPlan) -> tuple:
+    """Return what kernels need to know of a plan."""
+    return (
+        plan.voters,
+        plan.unit_start,
+        plan.unit_group,
+        plan.unit_byte,
+        plan.unit_weight,
+        plan.n_narrow,
+        plan.n_states,
+    )
+
+
+@compiled
+def _fill(
+    voters, unit_start, unit_group, unit_byte, unit_weight, n_narrow, n_digits,
+    log_votes, rates, has_latent, narrow, wide, likelihood,
+):  # fmt: skip
+    """Add the message of every unit to the table of its byte."""
+    n_states = narrow.shape[0]
+    n_values = 256 if n_digits == 2 else 243
+    evidence = np.zeros((256, max(n_states, 2)))
+    for unit in range(unit_group.size):
+        group, byte = unit_group[unit], unit_byte[unit]
+        own = has_latent[group]
+        n_parents = 2 if own else n_states
+        evidence[0] = 0.0
+        size = 1
+        for i in range(unit_start[unit], unit_start[unit + 1]):  # each voter is the next higher digit
+            for digit in range(n_digits - 1, -1, -1):
+                vote = digit - (n_digits - 2)
+                for value in range(size):
+                    for parent in range(n_parents):
+                        entry = evidence[value, parent]
+                        if vote >= 0:
+                            entry += log_votes[voters[i], parent, vote]
+                        evidence[digit * size + value, parent] = entry
+            size *= n_digits
+        if byte >= n_narrow:  # messages of a wide group need all its bytes
+            for value in range(size):
+                wide[byte - n_narrow, value, 0], wide[byte - n_narrow, value, 1] = (
+                    evidence[value, 0],
+                    evidence[value, 1],
+                )
+            continue
+        if own:
+            for value in range(size):
+                top = max(evidence[value, 0], evidence[value, 1])
+                negative = np.exp(evidence[value, 0] - top)
+                positive = np.exp(evidence[value, 1] - top)
+                likelihood[unit, value, 0] = negative
+                likelihood[unit, value, 1] = positive
+                for state in range(n_states):
+                    mean = rates[group, 0, state] * negative + rates[group, 1, state] * positive
+                    evidence[value, state] = top + np.log(max(mean, _TINY))
+        weight = unit_weight[unit]
+        for high in range(n_values // (weight * size)):
+            for value in range(size):
+                start = (high * size + value) * weight
+                for state in range(n_states):
+                    for low in range(weight):
+                        narrow[state, byte, start + low] += evidence[value, state]
+
+
+@compiled
+def _collect(
+    voters, unit_start, unit_group, unit_byte, unit_weight, n_narrow, n_digits,
+    histogram, wide, likelihood, rates, has_latent, latents, votes,
+):  # fmt: skip
+    """Turn histograms over byte values into expected counts of latents and votes."""
+    n_states = histogram.shape[0]
+    n_values = 256 if n_digits == 2 else 243
+    local = np.empty((256, max(n_states, 2)))
+    for unit in range(unit_group.size):
+        group, byte = unit_group[unit], unit_byte[unit]
+        own = has_latent[group]
+        size = n_digits ** (unit_start[unit + 1] - unit_start[unit])
+        n_parents = 2 if own else n_states
+        if byte >= n_narrow:
+            for value in range(size):
+                local[value, 0], local[value, 1] = wide[byte - n_narrow, value, 0], wide[byte - n_narrow, value, 1]
+        else:
+            local[:size] = 0.0
+            weight = unit_weight[unit]
+            for high in range(n_values // (weight * size)):
+                for value in range(size):
+                    start = (high * size + value) * weight
+                    for state in range(n_states):
+                        for low in range(weight):
+                            local[value, state] += histogram[state, byte, start + low]
+        if own and byte < n_narrow:
+            for value in range(size):
+                negative, positive = 0.0, 0.0
+                for state in range(n_states):
+                    for_negative = rates[group, 0, state] * likelihood[unit, value, 0]
+                    for_positive = rates[group, 1, state] * likelihood[unit, value, 1]
+                    share = local[value, state] / max(for_negative + for_positive, _TINY)
+                    latents[group, 0, state] += share * for_negative
+                    latents[group, 1, state] += share * for_positive
+                    negative += share * for_negative
+                    positive += share * for_positive
+                local[value, 0] = negative
+                local[value, 1] = positive
+        for i in range(unit_start[unit], unit_start[unit + 1]):  # sum the lowest digit out, voter by voter
+            size //= n_digits
+            for value in range(size):
+                for parent in range(n_parents):
+                    total = 0.0
+                    for digit in range(n_digits):
+                        entry = local[value * n_digits + digit, parent]
+                        total += entry
+                        vote = digit - (n_digits - 2)
+                        if vote >= 0:
+                            votes[voters[i], parent, vote] += entry
+                    local[value, parent] = total

@@ -1,0 +1,1 @@
+"""The search for groups on the covariance."""

@@ -1,0 +1,60 @@
+"""Votes as numbers, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes of n_items x n_voters, encoded.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_items, n_voters)
+        int8: -1 missing, 0 the first class, 1 the second, which is called positive.
+    classes : ndarray of shape (2,)
+        The user's own labels, (negative, positive).
+    voters : ndarray of shape (n_voters,) or None
+        Column names of a frame, if they are all strings.
+    items : ndarray of shape (n_items,) or None
+        Row index of a pandas frame.
+    """
+
+    codes: NDArray[np.int8]
+    classes: NDArray
+    voters: NDArray | None = None
+    items: NDArray | None = None
+
+    @property
+    def n_items(self) -> int:
+        """Number of rows."""
+        return self.codes.shape[0]
+
+    @property
+    def n_voters(self) -> int:
+        """Number of columns."""
+        return self.codes.shape[1]
+
+    def voter_name(self, voter: int) -> str:
+        """Return how to call a voter in a message."""
+        return voter_name(self.voters, voter)
+
+
+def voter_name(names: NDArray | None, voter: int) -> str:
+    """Return the name of a voter, or its column number."""
+    return f"column {voter}" if names is None else repr(str(names[voter]))
+
+
+def find_items(votes: Votes, items: Collection[str]) -> dict[str, int]:
+    """Return the row of each of some items, by name or, if they have none, by number from 1: the first of several."""
+    found: dict[str, int] = {}
+    names = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
+    for row, name in enumerate(map(str, names)):
+        if name in items:
+            found.setdefault(name, row)
+    return found

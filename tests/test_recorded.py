@@ -1,0 +1,18 @@
+"""Binary results stay what they were: the labels to the last item, the rates to 1e-9."""
+
+import json
+
+import pytest
+from recorded_results import METHODS, RECORD, data_sets, fitted, outcome
+
+pytestmark = pytest.mark.real_data
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_labels_and_rates_are_those_recorded(data_folder, method):
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    found = {name: outcome(fitted(method, votes), votes) for name, votes in data_sets(data_folder)}
+    assert found.keys() == record.keys()
+    assert [name for name in found if found[name]["labels"] != record[name][method]["labels"]] == []
+    for name, result in found.items():
+        assert result["rates"] == pytest.approx(record[name][method]["rates"], abs=1e-9), name
