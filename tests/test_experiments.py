@@ -21,7 +21,7 @@ import pytest
 from scipy.io import savemat
 
 import goldless as gl
-from goldless import datasets
+from goldless import simulate as datasets
 from goldless.cli import main
 from goldless.experiments import (
     NAMES,

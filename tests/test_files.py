@@ -16,7 +16,8 @@ from pyarrow import feather
 
 import goldless as gl
 from goldless.io.files import VotesFileError, read_votes
-from goldless.votes import columns, text_columns
+from goldless.io.readers import columns
+from goldless.io.readers import text as text_columns
 
 WIDE = "id,ann,bob,eve\na,yes,no,yes\nb,no,no,\nc,yes,yes,no\nd,no,NA,no\n"
 CODES = np.array([[1, 0, 1], [0, 0, -1], [1, 1, 0], [0, -1, 0]])

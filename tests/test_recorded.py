@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from recorded_results import METHODS, RECORD, data_sets, fitted, outcome
 
 pytestmark = pytest.mark.real_data

@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 import goldless as gl
 from goldless.io.readers.columns import VotesFileError
-from goldless.votes import counted, sums, tally
+from goldless.votes import counted, sums
+from goldless.votes import sketch as tally
 from goldless.votes.patterns import PatternTable
 from goldless.votes.rows import Block, StreamBlocks
 from goldless.votes.sketch import Tally
