@@ -30,7 +30,7 @@ if _TYPE_CHECKING:
     from goldless.maths.rank_one import complete_rank_one, residual
     from goldless.maths.score import score_matrix
     from goldless.maths.selection import select_voters
-    from goldless.maths.tree import LatentModel
+    from goldless.maths.tree import LatentModel, TreeModel
     from goldless.metrics import balanced_accuracy, balanced_error, conditional_covariance
     from goldless.simulate import random_model, simulate_votes
     from goldless.votes.votes import Votes
@@ -50,6 +50,7 @@ __all__ = [
     "OracleLatent",
     "Panel",
     "SpectralMetaLearner",
+    "TreeModel",
     "VoteStream",
     "Votes",
     "VotesWarning",
@@ -83,7 +84,7 @@ _HOME = {
         "goldless.estimators.spectral": ("SpectralMetaLearner",),
         "goldless.maths.clustering": ("GroupAssignment", "assign_groups"),
         "goldless.maths.ideal": ("ideal_groups",),
-        "goldless.maths.tree": ("LatentModel",),
+        "goldless.maths.tree": ("LatentModel", "TreeModel"),
         "goldless.maths.panels": ("Panel",),
         "goldless.maths.rank_one": ("complete_rank_one", "residual"),
         "goldless.maths.score": ("score_matrix",),

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.io.encode import encode_truth, encode_votes
 from goldless.io.label_codes import is_missing
-from goldless.votes.pairs import PairCounts
+from goldless.votes.pairs import PairTables
 
 
 def balanced_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -65,10 +65,12 @@ def conditional_covariance(
         A label that means "no vote", and the label to call positive.
     """
     votes = encode_votes(X, missing=missing, positive=positive)
+    if votes.n_classes > 2:
+        raise ValueError(f"C+ and C- are of two classes, and the votes have {votes.n_classes}.")
     truth = encode_truth(y, votes)
     if min(np.bincount(truth, minlength=2)) < 2:
         raise ValueError("y must hold two items of each class: a single item does not vary.")
     negative_items, positive_items = (
-        PairCounts.of(votes.codes[truth == code]).covariance().covariance for code in (0, 1)
+        PairTables.of(votes.codes[truth == code]).covariance().covariance for code in (0, 1)
     )
     return positive_items, negative_items

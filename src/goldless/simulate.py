@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import VotesWarning
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import LatentModel, TreeModel
 
 
 def random_model(

@@ -1,4 +1,4 @@
-"""What all estimators share: reading votes, saying what is odd about them, and turning log-odds into labels."""
+"""What all estimators share: reading votes, storing one value, and turning log-odds into labels."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.errors import warn_user
+from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.fitting.core import FitVotes, as_counts, reduce_votes
 from goldless.fitting.facts import NO_LABELS, KnownLabels
+from goldless.fitting.fitted import Fitted
 from goldless.fitting.labelling import Written, write_labels
 from goldless.io.encode import encode_votes
 from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
-from goldless.votes.engine import EncodedSource
+from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes
-
-_TIE = 1e-9  # log-odds closer to zero than this are a tie
 
 
 class VoteEstimator(BaseEstimator, ABC):
-    """Base of all estimators. Think twice before adding anything to it."""
+    """Base of all estimators: everything that was learnt is in ``fitted_``. Think twice before adding to it."""
 
     missing: Any
     positive: Any
-    classes_: NDArray
-    n_features_in_: int
+    fitted_: Fitted
 
     _min_voters = 3  # with fewer it refuses to fit
     _voters_to_judge = 0  # with fewer it fits, and says that accuracies are a guess
     _merges_copies = False
+    _two_classes_only = ""  # what is for two classes only, in a sentence
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -46,32 +47,104 @@ class VoteEstimator(BaseEstimator, ABC):
         tags.target_tags.required = False
         return tags
 
+    # -- what was learnt ------------------------------------------------------------------------------------
+
+    def _of_fit(self, name: str) -> Fitted:
+        """Return what was learnt, or say in the words of Python that an attribute is not there yet."""
+        if "fitted_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted")
+        return self.fitted_
+
+    @property
+    def classes_(self) -> NDArray:
+        """Labels; of two, (negative, positive)."""
+        return self._of_fit("classes_").classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of voters."""
+        return self._of_fit("n_features_in_").n_voters
+
+    @property
+    def feature_names_in_(self) -> NDArray:
+        """Names of the voters, if they have names."""
+        names = self._of_fit("feature_names_in_").voters
+        if names is None:
+            raise AttributeError("the voters of the fit have no names")
+        return names
+
+    @property
+    def how_counted_(self) -> str:
+        """In a sentence: how many items and patterns there were, and how passes over them went."""
+        return self._of_fit("how_counted_").how_counted
+
+    @property
+    def confusion_(self) -> NDArray[np.float64]:
+        """Estimated Pr(vote | Y) of every voter, shape (n_voters, n_classes, n_classes); rows are the truth."""
+        return self._of_fit("confusion_").confusion
+
+    @property
+    def recall_(self) -> NDArray[np.float64]:
+        """Estimated Pr(vote = Y | Y) of every voter and class, shape (n_voters, n_classes)."""
+        return self._of_fit("recall_").recalls
+
+    @property
+    def balanced_accuracy_(self) -> NDArray[np.float64]:
+        """Mean over the classes of how often each voter is right."""
+        return self._of_fit("balanced_accuracy_").recalls.mean(axis=1)
+
+    @property
+    def sensitivity_(self) -> NDArray[np.float64]:
+        """Estimated Pr(vote positive | Y positive) of each voter (two classes)."""
+        return self._of_two("sensitivity_").recalls[:, 1]
+
+    @property
+    def specificity_(self) -> NDArray[np.float64]:
+        """Estimated Pr(vote negative | Y negative) of each voter (two classes)."""
+        return self._of_two("specificity_").recalls[:, 0]
+
+    @property
+    def class_balance_(self) -> float | NDArray[np.float64]:
+        """Estimated Pr(Y positive) of two classes, Pr(Y) of more."""
+        return self._of_fit("class_balance_").model.class_balance
+
+    @property
+    def imbalance_(self) -> float:
+        """Estimated class imbalance b = Pr(Y positive) - Pr(Y negative) (two classes)."""
+        return self._of_two("imbalance_").model.imbalance
+
+    def _of_two(self, name: str) -> Fitted:
+        """Return what was learnt of two classes; of more an attribute is not there."""
+        fitted = self._of_fit(name)
+        if fitted.n_classes != 2:
+            raise AttributeError(f"{name} is for two classes, and there are {fitted.n_classes}: see confusion_")
+        return fitted
+
     # -- reading votes --------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no votes could mend."""
 
     def _read(self, X: Any, *, reset: bool) -> Votes:
-        """Encode votes in memory; at fit learn the classes and the names, later check against them."""
+        """Encode votes in memory; later than at fit, check them against the fit."""
         votes = self._open(X, reset=reset)
-        if isinstance(votes, EncodedSource):
+        if isinstance(votes, VoteSource):
             raise TypeError(f"This needs votes in memory, an array or a frame, and not a {type(X).__name__}.")
         return votes
 
-    def _open(self, X: Any, *, reset: bool) -> Votes | EncodedSource:
-        """Encode votes, or find out what a stream of votes holds; at fit learn the classes and names, later check."""
+    def _open(self, X: Any, *, reset: bool) -> Votes | VoteSource:
+        """Encode votes, or find out what a stream of votes holds; later than at fit, check them against the fit."""
         if reset:
             self._check_parameters()
-            for name in [name for name in vars(self) if name.endswith("_") or name == "_patterns"]:
-                delattr(self, name)  # a fit that fails leaves nothing of an earlier one
-        votes = self._encode(X, None if reset else self.classes_)
-        if reset:
-            self._learn_columns(votes)
-        else:
+            vars(self).pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
+        votes = self._encode(X, None if reset else self.fitted_.classes)
+        if not reset:
             self._check_columns(votes)
+        elif self._two_classes_only and len(votes.classes) > 2:
+            raise ValueError(f"{self._two_classes_only}, and the votes have {len(votes.classes)}.")
         return votes
 
-    def _encode(self, X: Any, classes: ArrayLike | None) -> Votes | EncodedSource:
+    def _encode(self, X: Any, classes: ArrayLike | None) -> Votes | VoteSource:
         """Encode votes, or find out what a stream of votes holds."""
         known: dict[str, Any] = {"classes": classes, "missing": self.missing, "positive": self.positive}
         stream = as_stream(X)
@@ -80,14 +153,9 @@ class VoteEstimator(BaseEstimator, ABC):
             votes = encode_votes(votes, **known)  # read into memory after all
         return votes
 
-    def _learn_columns(self, votes: Votes | EncodedSource) -> None:
-        self.classes_, self.n_features_in_ = votes.classes, votes.n_voters
-        if votes.voters is not None:
-            self.feature_names_in_ = votes.voters
-
-    def _check_columns(self, votes: Votes | EncodedSource) -> None:
+    def _check_columns(self, votes: Votes | VoteSource) -> None:
         """Compare names and number of the columns with those of the fit, in the words of scikit-learn."""
-        name, known, given = type(self).__name__, getattr(self, "feature_names_in_", None), votes.voters
+        name, known, given = type(self).__name__, self.fitted_.voters, votes.voters
         if known is None and given is not None:
             warn_user(f"X has feature names, but {name} was fitted without feature names", UserWarning)
         elif known is not None and given is None:
@@ -102,9 +170,9 @@ class VoteEstimator(BaseEstimator, ABC):
             if not unseen and not lost:
                 message += "Feature names must be in the same order as they were in fit.\n"
             raise ValueError(message)
-        if votes.n_voters != self.n_features_in_:
+        if votes.n_voters != self.fitted_.n_voters:
             raise ValueError(
-                f"X has {votes.n_voters} features, but {name} is expecting {self.n_features_in_} features as input: "
+                f"X has {votes.n_voters} features, but {name} is expecting {self.fitted_.n_voters} features as input: "
                 "one column for each voter of the fit."
             )
 
@@ -112,13 +180,11 @@ class VoteEstimator(BaseEstimator, ABC):
         """Encode, check, collapse and count; pick out the rows with a known label."""
         votes = self._open(X, reset=True)
         self._check_voters(votes.n_voters)
-        if isinstance(votes, EncodedSource):
+        if isinstance(votes, VoteSource):
             if sample_weight is not None:
-                raise ValueError(
-                    "sample_weight goes with votes in memory: a source says itself how often rows occur."
-                )
+                raise ValueError("sample_weight is not supported for streams.")
             counted = CountedVotes.of_source(votes, known.rows)
-            known.check(counted.n_rows)
+            known.check(counted.sketch.n_rows)
             return self._reduce(counted)
         weights = as_counts(sample_weight, votes.n_items)
         known.check(votes.n_items)
@@ -137,17 +203,29 @@ class VoteEstimator(BaseEstimator, ABC):
             )
 
     def _reduce(self, counted: CountedVotes) -> FitVotes:
-        """Leave out what carries no information, and keep how votes were counted and which class ties go to."""
+        """Leave out what carries no information, and say if what is left can tell accuracies."""
         votes = reduce_votes(counted, type(self).__name__, self._least_voters(), self._merges_copies)
-        if votes.table.n_voters < self._voters_to_judge:
-            few = "one voter uses" if votes.table.n_voters == 1 else f"{votes.table.n_voters} different voters use"
+        n_voters = votes.sums.n_voters
+        if n_voters < self._voters_to_judge:
+            uses = "both classes" if votes.n_classes == 2 else "several classes"
+            few = "one voter uses" if n_voters == 1 else f"{n_voters} different voters use"
             warn_user(
-                f"Only {few} both classes: with fewer than {self._voters_to_judge}, accuracies cannot be told from "
+                f"Only {few} {uses}: with fewer than {self._voters_to_judge}, accuracies cannot be told from "
                 "agreement and are a guess."
             )
-        self._tie_code_ = int(votes.positive_is_commoner)
-        self.how_counted_ = counted.how
         return votes
+
+    def _store(self, fitted: Fitted) -> Any:
+        """Keep what was learnt, and warn if EM was stopped."""
+        self.fitted_ = fitted
+        ended = fitted.convergence
+        if ended is not None and not ended.converged:
+            warn_user(
+                f"EM stopped after {ended.n_iter} iterations while still gaining {ended.gap:.2g} in "
+                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",  # type: ignore[attr-defined]
+                ConvergenceWarning,
+            )
+        return self
 
     # -- answers --------------------------------------------------------------------------------------------
 
@@ -157,45 +235,54 @@ class VoteEstimator(BaseEstimator, ABC):
 
     @abstractmethod
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Return the log-odds of the positive class for rows of codes."""
+        """Return what decides for rows of codes, a column for each class; only differences matter."""
+
+    @abstractmethod
+    def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Return Pr(class | votes) for rows of codes, shape (n_rows, n_classes)."""
 
     def _label(self, codes: NDArray[np.int8]) -> NDArray:
         """Return the labels of rows of codes."""
-        return self.classes_[self._decide(self._log_odds(codes))]
+        return self.fitted_.classes[self.fitted_.decide(self._log_odds(codes))]
 
-    def _decide(self, log_odds: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the code of the class that log-odds speak for."""
-        return np.where(np.abs(log_odds) <= _TIE, self._tie_code_, (log_odds > 0).astype(np.int64))
-
-    @abstractmethod
     def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Return the code of the label and the probability of the positive class, shape (n_rows, 2)."""
+        """Return the code of the label and the probability of every class, shape (n_rows, 1 + n_classes)."""
+        label = self.fitted_.decide(self._log_odds(codes))
+        return np.column_stack([label, self._probability(codes)])
 
     def _on_patterns(self, X: Any, of_codes: Callable[[NDArray[np.int8]], NDArray]) -> NDArray:
         """Apply a function to the distinct rows only."""
         check_is_fitted(self)
         votes = self._open(X, reset=False)
-        if isinstance(votes, EncodedSource):
+        if isinstance(votes, VoteSource):
             return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
         return on_distinct_rows(votes.codes, of_codes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the log-odds that decide: positive values mean the second class.
+        """Return the log-odds that decide.
+
+        Of two classes one number an item, positive values mean the second class; of more a column for each class, the
+        largest decides.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_voters)
             Votes in the classes known from fit; items need not be those of the fit.
         """
-        return self._on_patterns(X, self._log_odds)
+        scores = self._on_patterns(X, self._log_odds)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray:
         """Return the label of every item, in the user's own classes.
 
-        A tie (log-odds of zero, as for an item nobody voted on) goes to the class with more votes at fit, voters
-        without influence aside, and to the first class if both have as many.
+        A tie (as for an item nobody voted on) goes to the class with most votes at fit, voters without influence
+        aside, and to the first class if there are several.
         """
         return self._on_patterns(X, self._label)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return Pr(class | votes) of every item, columns in the order of ``classes_``."""
+        return self._on_patterns(X, self._probability)
 
     def predict_to(self, X: Any, path: Any, anchors: Any = None) -> dict[Any, int]:
         """Write the label of every item and its probability to a file, batch by batch and in the input's order.
@@ -207,7 +294,7 @@ class VoteEstimator(BaseEstimator, ABC):
         path : path
             File that ends in ``.parquet``, ``.csv`` or ``.tsv``, written whole or not at all. Its columns are the
             name of the item (the identifier column of a file, the index of a pandas frame, or the number of the row,
-            from 1), the label, and the probability of the positive class.
+            from 1), the label, and the probability of the positive class, or of each of more than two classes.
         anchors : mapping of int to label, or array-like of shape (n_items,), optional
             Known labels of a few items, as in the fit: these items keep them.
 
@@ -225,7 +312,7 @@ class VoteEstimator(BaseEstimator, ABC):
         """
         check_is_fitted(self)
         known = KnownLabels.read(anchors, self.missing)
-        return write_labels(self._answer, self._open(X, reset=False), self.classes_, path, known)
+        return write_labels(self._answer, self._open(X, reset=False), self.fitted_.classes, path, known)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit, then label the same items."""
@@ -239,6 +326,15 @@ class VoteEstimator(BaseEstimator, ABC):
         """Write the fitted estimator to a JSON file; see :func:`goldless.load`."""
         check_is_fitted(self)
         save_estimator(self, path)
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks; what scikit-learn shows if not fitted."""
+        return small_html(self) if "fitted_" in vars(self) else super()._repr_html_()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        if "fitted_" not in vars(self):
+            return super()._repr_mimebundle_(**options)
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
 def _bullets(names: list[str]) -> str:

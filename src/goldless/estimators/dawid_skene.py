@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.estimators.incremental import InParts
-from goldless.estimators.latent_base import LatentEstimator
-from goldless.fitting.fit import unit_vote_counts
-from goldless.maths.structure.search import covariance_misfit
+from goldless.estimators import incremental
+from goldless.estimators.tree import TreeEstimator
+from goldless.fitting.fit import FitOptions, fit_independent
 
 
-class DawidSkene(InParts, LatentEstimator):
-    """Two-class Dawid-Skene: voters independent given the label, EM from majority labels.
+class DawidSkene(TreeEstimator):
+    """Dawid-Skene: voters independent given the label, EM from majority labels, any number of classes.
 
-    With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook.
+    With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook of two
+    classes. With more, and 20 voters or more, the confusions of a voter are also pulled a little towards those of all.
 
     Parameters
     ----------
     prior : tuple of float (right, wrong), default=(1.0, 0.5)
-        Pseudo-votes added to the agreements and disagreements of every rate: they stop degenerate solutions.
+        Pseudo-votes added to every row of a voter's confusions, for the right class and for all wrong ones together:
+        they stop degenerate solutions.
     balance_prior : "auto" or float, default="auto"
-        How many pseudo-items hold the class balance near one half. "auto" is 100 times the over-dispersion of the
+        How many pseudo-items hold the class balance near even. "auto" is 100 times the over-dispersion of the
         covariance, and at most the number of items; it gives way where the votes clearly say otherwise.
     decision : {"ml", "map"}, default="ml"
         "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class (best accuracy).
@@ -34,18 +34,22 @@ class DawidSkene(InParts, LatentEstimator):
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
-        The label to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Labels, (negative, positive).
-    latent_model_ : LatentModel
+    classes_ : ndarray of shape (n_classes,)
+        Labels; of two, (negative, positive).
+    latent_model_ : TreeModel
         Fitted model, every voter alone with Y.
-    sensitivity_, specificity_, balanced_accuracy_ : ndarray of shape (n_voters,)
-        Estimated accuracies.
-    class_balance_, imbalance_ : float
-        Pr(Y positive) and b.
+    confusion_ : ndarray of shape (n_voters, n_classes, n_classes)
+        Estimated Pr(vote | Y); rows are the truth.
+    recall_ : ndarray of shape (n_voters, n_classes)
+        Its diagonals; of two classes ``specificity_`` and ``sensitivity_``.
+    balanced_accuracy_ : ndarray of shape (n_voters,)
+        Their means.
+    class_balance_ : float or ndarray of shape (n_classes,)
+        Pr(Y positive), or of more than two classes Pr(Y).
     log_likelihood_, n_iter_, converged_ : float, int, bool
         How EM ended.
 
@@ -59,6 +63,9 @@ class DawidSkene(InParts, LatentEstimator):
 
     _min_voters = 1
     _voters_to_judge = 3
+
+    partial_fit = incremental.partial_fit
+    merge = incremental.merge
 
     def __init__(
         self,
@@ -90,13 +97,5 @@ class DawidSkene(InParts, LatentEstimator):
         sample_weight : array-like of int of shape (n_items,), optional
             How many items each row stands for.
         """
-        votes = self._read_for_fit(X, sample_weight)
-        table, alone = votes.table, np.arange(votes.table.n_voters)
-        overdispersion = covariance_misfit(votes.counts.covariance())
-        prior = self._rate_prior(votes.n_items, overdispersion)
-        start = prior.maximise(unit_vote_counts(table, alone), alone)
-        model = self._improve(start, table, prior, votes.whole)
-        model, prior, _ = self._release_balance(model, table, prior, overdispersion, votes.whole)
-        model = self._finish(model, table, prior, votes.whole)
-        self.latent_model_ = votes.embed(model)
-        return self
+        options = FitOptions(self.prior, self.balance_prior, self.max_iter, self.tol)
+        return self._store(fit_independent(self._read_for_fit(X, sample_weight), options))

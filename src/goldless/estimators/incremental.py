@@ -1,101 +1,101 @@
-"""Estimators that take votes part by part: the patterns of the parts add, so the result is exact."""
+"""Votes that come in parts: their patterns add, so the fit of all of them is exact. Methods of the estimators."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.estimators.base import VoteEstimator
 from goldless.fitting.core import as_counts
-from goldless.votes.engine import EncodedSource
-from goldless.votes.patterns import PatternTable, join_bits
+from goldless.io.encode import classes_among, encode_votes, labels_in
+from goldless.io.open import as_stream
+from goldless.votes.rows import PatternTable, joined
 from goldless.votes.votes import Votes
 
 
-@dataclass(frozen=True, eq=False)
-class Patterns:
-    """Patterns of all votes so far, and what they are called. They add."""
+def partial_fit(
+    self: Any, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
+) -> Any:
+    """Add votes to those of earlier calls and fit again: exactly the fit of all of them together.
 
-    table: PatternTable
-    classes: NDArray
-    voters: NDArray | None
+    What is kept between calls, and saved with the model, is the table of distinct patterns, so the cost of a call
+    follows their number and not the number of items so far. ``y`` is ignored; a call of ``fit`` starts afresh. Labels
+    that no earlier vote had become new classes.
 
-    @property
-    def n_voters(self) -> int:
-        """Number of voters."""
-        return self.table.n_voters
+    Parameters
+    ----------
+    X : array-like or frame of shape (n_items, n_voters)
+        More votes.
+    y : ignored
+    sample_weight : array-like of int of shape (n_items,), optional
+        How many items each row stands for.
+    classes : array-like, optional
+        Labels that there may be, of two (negative, positive), if the first votes do not show them all.
+    """
+    if as_stream(X) is not None:
+        raise TypeError(f"partial_fit adds votes in memory, an array or a frame; pass a {type(X).__name__} to fit.")
+    known = _votes_so_far(self)
+    if classes is None and known is not None:
+        classes = _union(known[0].classes, labels_in(X, self.missing), self.positive)
+    votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
+    if known is not None and votes.n_voters != known[0].n_voters:
+        raise ValueError(
+            f"X has {votes.n_voters} features, but {type(self).__name__} is expecting {known[0].n_voters} features "
+            "as input: one column for each voter of the earlier votes."
+        )
+    weights = as_counts(sample_weight, votes.n_items)
+    more = (votes, np.ones(votes.n_items, dtype=np.int64) if weights is None else weights)
+    return _fit_parts(self, [more] if known is None else [known, more])
 
-    def __add__(self, other: Patterns) -> Patterns:
-        if list(self.classes) != list(other.classes):
-            raise ValueError(f"The classes are {list(self.classes)} and {list(other.classes)}: votes do not add.")
-        if self.n_voters != other.n_voters:
-            raise ValueError(f"Votes of {self.n_voters} and of {other.n_voters} voters do not add.")
-        if self.voters is not None and other.voters is not None and list(self.voters) != list(other.voters):
-            raise ValueError("The feature names should match those of the earlier votes, in the same order.")
-        bits = join_bits([self.table.packed, other.table.packed], self.n_voters)
-        counts = np.concatenate([self.table.counts, other.table.counts])
-        return Patterns(PatternTable.of_bits(bits, self.n_voters, counts), self.classes, self.voters)
+
+def merge(self: Any, other: Any) -> Any:
+    """Return a new estimator fitted on the votes of two that were fitted by :meth:`partial_fit`.
+
+    Parameters
+    ----------
+    other : estimator of the same kind
+        With the same voters.
+    """
+    parts = [_votes_so_far(estimator) for estimator in (self, other)]
+    if parts[0] is None or parts[1] is None:
+        raise ValueError("merge needs two estimators fitted by partial_fit, which keeps the patterns of the votes.")
+    if parts[0][0].n_voters != parts[1][0].n_voters:
+        raise ValueError(f"cannot merge: {parts[0][0].n_voters} voters and {parts[1][0].n_voters} voters.")
+    return _fit_parts(type(self)(**self.get_params()), [part for part in parts if part is not None])
 
 
-class InParts(VoteEstimator):
-    """An estimator that can be fitted on parts of the votes, and merged with another."""
+Part = tuple[Votes, NDArray[np.int64]]  # votes, and how many items each row stands for
 
-    def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
-    ) -> Any:
-        """Add votes to those of earlier calls and fit again: exactly the fit of all of them together.
 
-        What is kept between calls is the table of distinct patterns, so the cost of a call follows their number
-        and not the number of items so far. ``y`` is ignored; a call of ``fit`` starts afresh.
+def _votes_so_far(estimator: Any) -> Part | None:
+    """Return the votes that an estimator has seen in parts, None if there are none."""
+    fitted = vars(estimator).get("fitted_")
+    if fitted is None or fitted.patterns is None:
+        return None
+    return Votes(fitted.patterns.codes, fitted.classes, fitted.voters), fitted.patterns.counts
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_items, n_voters)
-            More votes.
-        y : ignored
-        sample_weight : array-like of int of shape (n_items,), optional
-            How many items each row stands for.
-        classes : array-like of shape (2,), optional
-            Labels, (negative, positive), if the first votes do not show both.
-        """
-        known = getattr(self, "_patterns", None)
-        if known is not None and classes is None:
-            classes = known.classes
-        votes = self._encode(X, classes)
-        if isinstance(votes, EncodedSource):
-            raise TypeError(
-                f"partial_fit adds votes in memory, an array or a frame; pass a {type(X).__name__} to fit."
-            )
-        if known is not None and votes.n_voters != known.n_voters:
-            raise ValueError(
-                f"X has {votes.n_voters} features, but {type(self).__name__} is expecting {known.n_voters} features "
-                "as input: one column for each voter of the earlier votes."
-            )
-        if known is not None and votes.voters is None:
-            votes = Votes(votes.codes, votes.classes, known.voters)
-        table = PatternTable.of(votes.codes, as_counts(sample_weight, votes.n_items))
-        return self._fit_patterns(Patterns(table, votes.classes, votes.voters), known)
 
-    def merge(self, other: Any) -> Any:
-        """Return a new estimator fitted on the votes of two that were fitted by :meth:`partial_fit`.
+def _union(known: NDArray, more: list, positive: Any) -> NDArray:
+    """Return the classes that are known, in their order, or with new ones all of them sorted."""
+    fresh = [label for label in more if label not in known.tolist()]
+    return classes_among([*known.tolist(), *fresh], positive=positive) if fresh else known
 
-        Parameters
-        ----------
-        other : estimator of the same kind
-            With the same voters and classes.
-        """
-        mine, theirs = (getattr(estimator, "_patterns", None) for estimator in (self, other))
-        if mine is None or theirs is None:
-            raise ValueError(
-                "merge needs two estimators fitted by partial_fit, which keeps the patterns of the votes."
-            )
-        return type(self)(**self.get_params())._fit_patterns(theirs, mine)
 
-    def _fit_patterns(self, more: Patterns, known: Patterns | None) -> Any:
-        total = more if known is None else known + more
-        self.fit(Votes(total.table.codes, total.classes, total.voters), sample_weight=total.table.counts)
-        self._patterns = total
-        return self
+def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
+    """Fit votes in parts as one, and keep their patterns."""
+    names = [votes.voters for votes, _ in parts if votes.voters is not None]
+    if len(names) == 2 and list(names[0]) != list(names[1]):
+        raise ValueError("The feature names should match those of the earlier votes, in the same order.")
+    classes = parts[0][0].classes
+    for votes, _ in parts[1:]:
+        classes = _union(classes, votes.classes.tolist(), estimator.positive)
+    tables = [
+        PatternTable.of(encode_votes(votes, classes=classes).codes, len(classes), counts) for votes, counts in parts
+    ]
+    total = joined(tables).distinct()
+    voters = names[0] if names else None
+    estimator.fit(Votes(total.codes, classes, voters), sample_weight=total.counts)
+    estimator.fitted_ = replace(estimator.fitted_, patterns=total)
+    return estimator

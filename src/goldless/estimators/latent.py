@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from goldless.errors import AmbiguousReadingWarning, warn_user
-from goldless.estimators.incremental import InParts
-from goldless.estimators.tree_answers import TreeAnswers
-from goldless.fitting.abstention import whole_with_abstention
-from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_reading, nearby_readings
-from goldless.fitting.calibration import Calibration, calibrated_to
-from goldless.fitting.core import FitVotes
+from goldless.estimators import incremental
+from goldless.estimators.tree import TreeEstimator
+from goldless.fitting.ask import Questions, choose_questions
+from goldless.fitting.core import as_counts
 from goldless.fitting.facts import Facts, KnownLabels
-from goldless.fitting.fit import (
-    fit_subtypes,
-    free_balance,
-    unit_vote_counts,
-    with_abstention,
-    with_silent_abstention,
-)
-from goldless.fitting.known_labels import WithLabels
-from goldless.fitting.moments import ImbalanceRule, two_stage_estimate
-from goldless.fitting.settling import (
-    Settled,
-    describe_settled,
-    known_rates,
-    settle,
-    with_label_voter,
-)
-from goldless.maths.checks import as_groups, relabel
-from goldless.maths.clustering import assign_groups
-from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.em import EMResult, RatePrior, run_em
-from goldless.maths.em_large import finish_em
-from goldless.maths.rank_one import filled_covariance, residual
-from goldless.maths.score import score_matrix
-from goldless.maths.structure.result import UNDECIDED_MARGIN, Structure
-from goldless.maths.structure.search import covariance_misfit, search_structure
-from goldless.maths.subtypes import SubtypeModel
-from goldless.maths.tree import LatentModel
-from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable
-from goldless.votes.whole import WholeVotes
-
-_FEWEST_VOTERS = 4
+from goldless.fitting.fit import FitOptions, fit_tree
+from goldless.fitting.fitted import Alternative, Grouping
+from goldless.fitting.moments import ImbalanceRule
+from goldless.fitting.panels import choose_panel, worthwhile_panels
+from goldless.fitting.settling import candidate_models, habitual_weights
+from goldless.maths.em import Dirichlet
+from goldless.maths.panels import Panel
+from goldless.maths.tree import TreeModel, merge_copies
+from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable
 
 
-class LatentSML(InParts, TreeAnswers):
+class LatentSML(TreeEstimator):
     """Combine voters that may echo each other: find groups, estimate accuracies, label items.
 
     Parameters
@@ -167,6 +142,9 @@ class LatentSML(InParts, TreeAnswers):
     _voters_to_judge = 3
     _merges_copies = True
 
+    partial_fit = incremental.partial_fit
+    merge = incremental.merge
+
     def __init__(
         self,
         *,
@@ -252,33 +230,9 @@ class LatentSML(InParts, TreeAnswers):
         facts = Facts.read(votes.votes, known, class_balance, trusted)
         if facts.any and not self.em:
             raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
-        estimate = votes.counts.covariance()
-        groups, structure = self._find_groups(votes, estimate)
-        prior = self._rate_prior(votes.n_items, self.overdispersion_)
-        model, prior, calibration = self._fit_model(votes, estimate, groups, prior)
-        groupings = () if structure is None else tuple(reading.groups for reading in structure.readings)
-        settled = settle(votes, facts, model, groupings, prior) if facts.any else None
-        if settled is not None:
-            model = settled.candidates[settled.best]
-        self._compare_readings(votes, model, structure, settled, prior)
-        table, whole, model = self._hear_abstention(votes, model)
-        if facts.any:
-            model, calibration = self._improve_with_facts(votes, facts, model, prior, table, whole)
-        elif len(self._abstainers_):
-            model = self._finish(self._improve(model, table, prior, whole), table, prior, whole)
-        self.latent_model_ = votes.embed(model.subset(np.arange(votes.table.n_voters)))
-        self._evidence_model_, self._columns_ = model, votes.voters
-        self._reading_groups_, self._balance_items_ = groupings, prior.balance
-        self._settled_ = () if settled is None else (settled.candidates, settled.weights)
-        self.anchored_rows_ = facts.rows
-        self._known_ = (facts.labels, facts.class_balance, facts.sensitivity, facts.specificity)
-        self.subtype_models_ = self._find_subtypes(table, whole, model, prior, facts)
-        if calibration is None or self.subtype_models_ or len(self._abstainers_):
-            calibration = Calibration(1.0, self.latent_model_.class_balance)
-        self.calibration_ = tuple(calibration)
-        self._keep_sample(votes)
-        self.covariance_ = votes.all_counts.covariance().covariance
-        return self
+        if votes.n_classes > 2:
+            self._refuse_two_class_options(votes.n_classes)
+        return self._store(fit_tree(votes, self._options(), facts))
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, anchors: Any = None, **facts: Any
@@ -289,65 +243,33 @@ class LatentSML(InParts, TreeAnswers):
         labels[known.rows] = self.classes_[known.codes(self.classes_)]
         return labels
 
-    def _hear_abstention(
-        self, votes: FitVotes, model: LatentModel
-    ) -> tuple[PatternTable, WholeVotes | None, LatentModel]:
-        """Add what abstention says to the votes and to the model, if it is to be heard."""
-        heard = self.abstain == "informative" and self.em
-        abstains = votes.counts.votes_cast < votes.n_items
-        self._abstainers_ = np.flatnonzero(abstains) if heard else np.array([], dtype=np.int64)
-        if not len(self._abstainers_):
-            return votes.table, votes.whole, model
-        codes = with_abstention(votes.table.codes, self._abstainers_)
-        return (
-            PatternTable.of(codes, votes.table.counts),
-            whole_with_abstention(votes.whole, self._abstainers_),
-            with_silent_abstention(model, self._abstainers_),
+    def _options(self) -> FitOptions:
+        """Return how the tree is fitted."""
+        return FitOptions(
+            prior=self.prior,
+            balance_prior=self.balance_prior,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            structure=self.structure,
+            n_groups=self.n_groups,
+            start=self.start or ("two-stage" if self._structure_is("paper") else "votes"),
+            em=self.em,
+            levels=self._structure_is("search") if self.subtypes is None else self.subtypes,
+            latent_values=self.latent_values,
+            imbalance=self.imbalance,
+            abstain=self.abstain,
         )
 
-    def _find_subtypes(
-        self, table: PatternTable, whole: WholeVotes | None, model: LatentModel, prior: RatePrior, facts: Facts
-    ) -> tuple[SubtypeModel, ...]:
-        """Return the hubs with item subtypes that the votes support, if they are wanted."""
-        wanted = self._structure_is("search") if self.subtypes is None else self.subtypes
-        if not (wanted and self.em):
-            return ()
-        of_votes = self.log_likelihood_
-        if facts.any:  # the stored one is that of votes and known labels
-            of_votes = GroupedPatterns(table, model.groups).log_likelihood(model)
-        return fit_subtypes(table, model, of_votes, prior, whole)
-
-    def _improve_with_facts(
-        self,
-        votes: FitVotes,
-        facts: Facts,
-        model: LatentModel,
-        prior: RatePrior,
-        table: PatternTable,
-        whole: WholeVotes | None,
-    ) -> tuple[LatentModel, Calibration | None]:
-        """Run EM on the votes and one more voter, certain and alone, that speaks the known labels."""
-        spoken = votes.known.spoken(votes.voters)
-        rows = votes.known.rows(spoken)
-        codes = with_abstention(rows.codes[:, votes.voters], self._abstainers_)
-        known = known_rates(votes, facts, prior, model.n_voters + 1)
-        start = known.impose(with_label_voter(model))
-        on_table = GroupedPatterns(table, model.groups).expect
-        of_all = WithLabels.of(
-            on_table if whole is None else whole.expect, codes, facts.labels[spoken], rows.counts, start.groups
-        )
-        limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
-        solve: Callable[..., EMResult] = partial(run_em, expect=of_all, **limits)
-        if whole is not None:  # the sample knows no labels: what they change is part of what it lacks
-            solve = partial(finish_em, on_sample=WithLabels(on_table), on_all=of_all, **limits)
-        result = solve(start, prior=known)
-        self._store_em(result)
-        voters = np.arange(model.n_voters)
-        model, again = result.model.subset(voters), partial(solve, result.model)
-        if not isinstance(self.balance_prior, str) or len(self._abstainers_):
-            return model, None
-        free = free_balance(again, votes.n_items, result.log_likelihood, known, self.overdispersion_)
-        return model, None if free is None else calibrated_to(table, model, free.result.model.subset(voters))
+    def _refuse_two_class_options(self, n_classes: int) -> None:
+        """Say which options are for two classes only."""
+        for name, used in {
+            "structure='paper'": self._structure_is("paper"),
+            "start='two-stage'": self.start == "two-stage",
+            "em=False": not self.em,
+            "abstain='informative'": self.abstain == "informative",
+        }.items():
+            if used:
+                raise ValueError(f"{name} is for two classes, and the votes have {n_classes}.")
 
     def _least_voters(self) -> int:
         """Return with how many voters this can be fitted: the equations of the two-stage estimate need three."""
@@ -357,69 +279,230 @@ class LatentSML(InParts, TreeAnswers):
     def _structure_is(self, name: str) -> bool:
         return isinstance(self.structure, str) and self.structure == name
 
-    def _fit_model(
-        self, votes: FitVotes, estimate: CovarianceEstimate, groups: NDArray[np.int64], prior: RatePrior
-    ) -> tuple[LatentModel, RatePrior, Calibration | None]:
-        """Estimate the parameters for given groups; the prior on the class balance may have given way."""
-        start = self.start or ("two-stage" if self._structure_is("paper") else "votes")
-        table, whole = votes.table, votes.whole
-        if start == "two-stage" or not self.em:
-            rule, hard = ImbalanceRule(self.imbalance), self.latent_values == "hard"
-            # where EM follows, moments of a sample are a good start
-            model = two_stage_estimate(table, estimate, groups, rule, hard, None if self.em else whole)
-        else:
-            model = prior.maximise(unit_vote_counts(table, groups), groups)
-        if not self.em:
-            return model, prior, None
-        model = self._improve(model, table, prior, whole)
-        model, prior, calibration = self._release_balance(model, table, prior, self.overdispersion_, whole)
-        return self._finish(model, table, prior, whole), prior, calibration
+    # -- panels, questions and parts ------------------------------------------------------------------------
 
-    def _find_groups(
-        self, votes: FitVotes, estimate: CovarianceEstimate
-    ) -> tuple[NDArray[np.int64], Structure | None]:
-        """Group the fitted voters, and keep what the search saw of them."""
-        covariance = filled_covariance(estimate)
-        n_fitted = len(covariance)
-        groups, structure, path = np.arange(n_fitted), None, {}
-        score = np.asarray(score_matrix(covariance))
-        if not isinstance(self.structure, str):
-            groups = relabel(as_groups(self.structure, len(votes.core_voter))[votes.voters])
-        elif self.structure == "paper":
-            found = assign_groups(covariance, n_groups=self.n_groups, score=score)
-            groups, path = found.groups, found.residual_path
-        elif self.structure == "search" and n_fitted >= _FEWEST_VOTERS and votes.n_items >= 2 * n_fitted:
-            structure = search_structure(estimate, votes.n_items)
-            groups = structure.groups
-        if groups.max() == 0:  # one group of all: its latent is Y
-            groups = np.arange(n_fitted)
-        fit = residual(covariance, groups)
-        self.residual_, self.residual_path_ = fit.value, path
-        self.v_on_, self.v_off_ = votes.spread(fit.v_on), votes.spread(fit.v_off)
-        self.score_matrix_ = votes.spread_matrix(score)
-        if structure is None:
-            self.overdispersion_ = covariance_misfit(estimate, None if isinstance(self.structure, str) else groups)
-        else:
-            self.overdispersion_ = structure.overdispersion
-        return groups, structure
-
-    def _compare_readings(
+    def select(
         self,
-        votes: FitVotes,
-        model: LatentModel,
-        structure: Structure | None,
-        settled: Settled | None,
-        prior: RatePrior,
-    ) -> None:
-        """Fit the nearest other readings, say what they would change, and warn if votes and facts cannot decide."""
-        readings = () if structure is None else nearby_readings(votes.table, model, structure, prior)
-        if settled is None:
-            nearest = next((reading for reading in readings if reading.labels_changed > NOTABLE_CHANGE), None)
-            self.ambiguous_ = nearest is not None and nearest.margin < UNDECIDED_MARGIN
-            self.verdict_ = describe_reading(votes, model.groups, nearest, self.ambiguous_, structure)
+        k: int | None = None,
+        *,
+        cost: Mapping | ArrayLike | None = None,
+        budget: float | None = None,
+        include: Iterable = (),
+        exclude: Iterable = (),
+    ) -> NDArray:
+        """Return the voters of a panel that is accurate and does not echo itself, in the order they were chosen.
+
+        Each next voter is the one that adds most to what the panel is expected to get right, its votes counted and
+        its votes weighted (:class:`goldless.maths.panels.PanelChooser`). Of exact copies one is enough: the
+        others come last.
+
+        Parameters
+        ----------
+        k : int, optional
+            Number of voters, or with a budget the most there may be.
+        cost : mapping of voter to cost, or array-like of shape (n_voters,), optional
+            Cost of each voter, for a budget.
+        budget : float, optional
+            What the panel may cost: the most accurate panel found within it is returned.
+        include, exclude : iterable of voters, optional
+            Voters that must and must not be in the panel: names, or column numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_chosen,)
+            Column names if the estimator was fitted on a frame, otherwise column numbers: ready to index X.
+        """
+        check_is_fitted(self)
+        return choose_panel(self.fitted_, k, cost, budget, include, exclude)
+
+    def panels(
+        self, *, cost: Mapping | ArrayLike | None = None, include: Iterable = (), exclude: Iterable = ()
+    ) -> tuple[Panel, ...]:
+        """Return the panels worth their cost, cheapest first: every dearer one is expected to get more right.
+
+        Parameters
+        ----------
+        cost : mapping of voter to cost, or array-like of shape (n_voters,), optional
+            Cost of each voter; by default all cost 1.
+        include, exclude : iterable of voters, optional
+            Voters that must and must not be in the panels: names, or column numbers.
+
+        Returns
+        -------
+        tuple of Panel
+            With ``voters``, ``cost``, ``balanced_accuracy``, ``vote_accuracy`` and ``effective_votes``. Without
+            labels these are estimates: use them to compare panels.
+        """
+        check_is_fitted(self)
+        return worthwhile_panels(self.fitted_, cost, include, exclude)
+
+    def next_to_label(self, X: Any, n: int = 20, sample_weight: ArrayLike | None = None) -> Questions:
+        """Choose items whose labels would best separate the groupings that the votes leave open.
+
+        Label them, then fit again with these labels as ``anchors``: a few at a time is better than all at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_voters)
+            The votes of the fit. Rows that had an anchor are not asked again.
+        n : int, default=20
+            How many items to choose.
+        sample_weight : array-like of int of shape (n_items,), optional
+            How many items each row stands for, as in the fit.
+
+        Examples
+        --------
+        >>> import goldless as gl
+        >>> X, y = gl.simulate_votes(2_000, groups=[4] + [1] * 5, random_state=1)
+        >>> model = gl.LatentSML().fit(X)
+        >>> asked = model.next_to_label(X, n=5).rows
+        >>> surer = gl.LatentSML().fit(X, anchors={row: y[row] for row in asked})
+        """
+        check_is_fitted(self)
+        fitted = self.fitted_
+        voters = np.arange(fitted.n_voters) if fitted.columns is None else fitted.columns
+        codes = merge_copies(self._read(X, reset=False).codes, fitted.model.copy_of)[:, voters]
+        weights = as_counts(sample_weight, len(codes))
+        table = PatternTable.of(np.ascontiguousarray(codes), fitted.n_classes, weights)
+        if fitted.settled is not None:
+            candidates, probable = fitted.settled.candidates, fitted.settled.weights
         else:
-            self.ambiguous_ = settled.is_open(votes.table)
-            self.verdict_ = describe_settled(settled, len(votes.core_voter))
-        if self.ambiguous_:
-            warn_user(self.verdict_, AmbiguousReadingWarning)
-        self.rootings_ = tuple(reading._replace(groups=votes.spread_groups(reading.groups)) for reading in readings)
+            right, wrong = self.prior
+            model = fitted.model.subset(voters)
+            prior = Dirichlet.of_classes(model.groups, fitted.n_classes, right, wrong, fitted.balance_items)
+            groupings = () if fitted.grouping is None else fitted.grouping.candidates
+            candidates = candidate_models(VoteSums.of_table(table), model, groupings, prior)
+            probable = habitual_weights(len(candidates))
+        known = np.array([], dtype=np.int64) if fitted.facts is None else fitted.facts.rows
+        return choose_questions(table, candidates, probable, n, known[known < len(codes)])
+
+    def subset(self, voters: Iterable) -> LatentSML:
+        """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.
+
+        It predicts from the columns of these voters, in this order, and uses the accuracies learnt from all (without
+        kinds of items and abstention, which belong to all voters together).
+        """
+        check_is_fitted(self)
+        part = type(self)(**self.get_params())
+        part.fitted_ = self.fitted_.subset(voters)
+        return part
+
+    # -- what was learnt ------------------------------------------------------------------------------------
+
+    def _grouping(self, name: str) -> Grouping:
+        grouping = self._of_fit(name).grouping
+        assert grouping is not None
+        return grouping
+
+    @property
+    def groups_(self) -> NDArray[np.int64]:
+        """Group of each voter."""
+        return self.latent_model_.groups
+
+    @property
+    def n_groups_(self) -> int:
+        """Number of groups."""
+        return self.latent_model_.n_groups
+
+    @property
+    def verdict_(self) -> str:
+        """In a sentence: which grouping was used, what the nearest other one is and how much it would change."""
+        return self._grouping("verdict_").verdict
+
+    @property
+    def alternatives_(self) -> tuple[Alternative, ...]:
+        """Other groupings that explain the votes, nearest first."""
+        return self._grouping("alternatives_").alternatives
+
+    @property
+    def rootings_(self) -> tuple[Alternative, ...]:
+        """The name of ``alternatives_`` in the first edition."""
+        return self.alternatives_
+
+    @property
+    def ambiguous_(self) -> bool:
+        """Whether a grouping that changes labels is so near that the votes cannot decide."""
+        return self._grouping("ambiguous_").ambiguous
+
+    @property
+    def overdispersion_(self) -> float:
+        """Misfit of the covariance model: 1 when it holds."""
+        return self._grouping("overdispersion_").overdispersion
+
+    @property
+    def covariance_(self) -> NDArray[np.float64]:
+        """Sample covariance of the votes."""
+        return self._grouping("covariance_").covariance
+
+    @property
+    def score_matrix_(self) -> NDArray[np.float64]:
+        """Score of every pair (eq. score). Exact copies of each other have the largest score."""
+        return self._grouping("score_matrix_").score
+
+    @property
+    def v_on_(self) -> NDArray[np.float64]:
+        """Loadings within groups (Lemma 1)."""
+        return self._grouping("v_on_").v_on
+
+    @property
+    def v_off_(self) -> NDArray[np.float64]:
+        """Loadings across groups (Lemma 1)."""
+        return self._grouping("v_off_").v_off
+
+    @property
+    def residual_(self) -> float:
+        """Residual of the grouping (eq. res)."""
+        return self._grouping("residual_").residual
+
+    @property
+    def residual_path_(self) -> dict[int, float]:
+        """Residual for each number of groups tried; empty unless ``structure="paper"``."""
+        return self._grouping("residual_path_").residual_path
+
+    @property
+    def calibration_(self) -> tuple:
+        """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
+        calibration = self._of_fit("calibration_").calibration
+        assert calibration is not None
+        return tuple(calibration)
+
+    @property
+    def subtype_models_(self) -> tuple[TreeModel, ...]:
+        """Hubs with kinds of items that the votes support; labels come from the average of these and the model."""
+        return self._of_fit("subtype_models_").evidence[1:]
+
+    @property
+    def anchored_rows_(self) -> NDArray[np.int64]:
+        """Rows of X whose label was known."""
+        facts = self._of_fit("anchored_rows_").facts
+        return np.array([], dtype=np.int64) if facts is None else facts.rows
+
+    @property
+    def group_confusion_(self) -> NDArray[np.float64]:
+        """Pr(alpha | Y) of each group's latent, shape (n_groups, n_classes, n_classes); rows are the truth."""
+        return self.latent_model_.latents.transpose(0, 2, 1)
+
+    @property
+    def confusion_given_group_(self) -> NDArray[np.float64]:
+        """Pr(vote | alpha) of each voter, shape (n_voters, n_classes, n_classes); rows are its group's latent."""
+        return self.latent_model_.votes
+
+    @property
+    def group_sensitivity_(self) -> NDArray[np.float64]:
+        """Pr(alpha positive | Y positive) of each group (two classes)."""
+        return self._of_two("group_sensitivity_").model.group_sensitivity
+
+    @property
+    def group_specificity_(self) -> NDArray[np.float64]:
+        """Pr(alpha negative | Y negative) of each group (two classes)."""
+        return self._of_two("group_specificity_").model.group_specificity
+
+    @property
+    def sensitivity_given_group_(self) -> NDArray[np.float64]:
+        """Pr(vote positive | alpha positive) of each voter (two classes)."""
+        return self._of_two("sensitivity_given_group_").model.sensitivity_given_group
+
+    @property
+    def specificity_given_group_(self) -> NDArray[np.float64]:
+        """Pr(vote negative | alpha negative) of each voter (two classes)."""
+        return self._of_two("specificity_given_group_").model.specificity_given_group

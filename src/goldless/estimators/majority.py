@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.estimators.incremental import InParts
+from goldless.estimators import incremental
+from goldless.estimators.base import VoteEstimator
+from goldless.fitting.majority import fit_majority
 
 
-class MajorityVote(InParts):
-    """Label every item by the majority of its votes.
+class MajorityVote(VoteEstimator):
+    """Label every item by the class with most of its votes.
 
     Parameters
     ----------
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
-        The label to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Labels, (negative, positive).
-    class_balance_ : float
-        Share of items labelled positive; a tie counts for both classes, half each.
+    classes_ : ndarray of shape (n_classes,)
+        Labels; of two, (negative, positive).
+    class_balance_ : float or ndarray of shape (n_classes,)
+        Share of items labelled positive, or of more than two classes of each; a tie counts for all, in equal parts.
     counted_ : ndarray of shape (n_voters,)
-        Which voters are counted: those that use both classes.
-    sensitivity_, specificity_, balanced_accuracy_ : ndarray of shape (n_voters,)
-        Agreement of each voter with the majority, which is not its accuracy.
+        Which voters are counted: those that use more than one class, or abstain.
+    confusion_ : ndarray of shape (n_voters, n_classes, n_classes)
+        Votes of each voter given the majority, which is not the truth.
+    recall_, balanced_accuracy_ : ndarray
+        Agreement of each voter with the majority, by class and in the mean; of two classes also ``sensitivity_`` and
+        ``specificity_``.
 
     Notes
     -----
-    ``decision_function`` is the log-odds of the share of positive votes with one vote added to each side, so
-    that unanimous items stay finite. A tie goes to the class that has more votes at fit. A voter that always says
-    the same thing tells items apart as little as one that never votes, and is not counted.
+    ``decision_function`` is the logarithm of the votes for each class with one vote added to each, so that unanimous
+    items stay finite; of two classes the log-odds. A tie goes to the class that has more votes at fit. A voter that
+    always says the same thing tells items apart as little as one that never votes, and is not counted.
 
     Examples
     --------
@@ -48,69 +52,34 @@ class MajorityVote(InParts):
 
     _min_voters = 1
 
+    partial_fit = incremental.partial_fit
+    merge = incremental.merge
+
     def __init__(self, *, missing: Any = None, positive: Any = None):
         self.missing = missing
         self.positive = positive
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MajorityVote:
         """Count votes. ``y`` is ignored."""
-        votes = self._read_for_fit(X, sample_weight)
-        count = partial(_count_majority, votes.voters)
-        if votes.whole is None:
-            said, weight = count(votes.all_table.codes, votes.all_table.counts.astype(float))
-        else:
-            said, weight = votes.whole.sum_codes(count)
-        specificity, sensitivity = _share(said[0, 0], said[0, 1]), _share(said[1, 1], said[1, 0])
-        self.counted_ = votes.core_voter >= 0
-        self.sensitivity_ = np.where(self.counted_, votes.spread(sensitivity), votes.positive_share)
-        self.specificity_ = np.where(self.counted_, votes.spread(specificity), 1 - votes.positive_share)
-        self.class_balance_ = float(weight[1] / weight.sum())
-        return self
+        return self._store(fit_majority(self._read_for_fit(X, sample_weight)))
 
     @property
-    def balanced_accuracy_(self) -> NDArray[np.float64]:
-        """Mean of sensitivity and specificity against the majority."""
-        return (self.sensitivity_ + self.specificity_) / 2
-
-    @property
-    def imbalance_(self) -> float:
-        """Share of items labelled positive minus share labelled negative."""
-        return 2 * self.class_balance_ - 1
+    def counted_(self) -> NDArray[np.bool_]:
+        """Which voters are counted."""
+        return self._of_fit("counted_").informative
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        positive, negative = _votes_for(codes[:, self.counted_])
-        return np.log((positive + 1) / (negative + 1))
+        return np.log(self._votes_for(codes) + 1)
 
-    def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        share = _share(*_votes_for(codes[:, self.counted_]))
-        return np.stack([self._decide(self._log_odds(codes)), share], axis=1)
+    def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        votes = self._votes_for(codes)
+        total = votes.sum(axis=1, keepdims=True)
+        return np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1])
+
+    def _votes_for(self, codes: NDArray[np.int8]) -> NDArray[np.int64]:
+        counted = codes[:, self.fitted_.informative]
+        return np.stack([(counted == label).sum(axis=1) for label in range(self.fitted_.n_classes)], axis=1)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the share of votes for each class; one half each for an item nobody voted on."""
-        positive = self._on_patterns(X, lambda codes: _share(*_votes_for(codes[:, self.counted_])))
-        return np.stack([1 - positive, positive], axis=1)
-
-
-def _count_majority(
-    voters: NDArray[np.int64], codes: NDArray[np.int8], counts: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return votes of each voter by (majority, vote), shape (2, 2, n_voters), and items by majority, shape (2,)."""
-    codes = codes[:, voters]
-    spoken = (codes >= 0).any(axis=1)
-    codes, counts = codes[spoken], counts[spoken]
-    for_positive, for_negative = _votes_for(codes)
-    positive = (np.sign(for_positive - for_negative) + 1) / 2  # a tie is half an item of each class
-    weight = np.stack([counts * (1 - positive), counts * positive])
-    said = np.stack([weight @ (codes == code) for code in (0, 1)], axis=1)
-    return said, weight.sum(axis=1)
-
-
-def _votes_for(codes: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of positive and of negative votes on each item."""
-    return (codes == 1).sum(axis=1), (codes == 0).sum(axis=1)
-
-
-def _share(these: NDArray, others: NDArray) -> NDArray[np.float64]:
-    """Return the share of these among all, one half where there are none."""
-    total = these + others
-    return np.where(total > 0, these / np.where(total > 0, total, 1), 0.5)
+        """Return the share of votes for each class; equal shares for an item nobody voted on."""
+        return super().predict_proba(X)

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.estimators.latent_base import LatentEstimator
+from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.core import as_counts
+from goldless.fitting.fitted import Fitted
 from goldless.io.encode import encode_truth
-from goldless.maths.tree import LatentModel, independent_model
-from goldless.votes.pairs import PairCounts
+from goldless.maths.tree import TreeModel, independent_model
+from goldless.votes.pairs import PairTables
 
 
-class OracleCI(LatentEstimator):
+class OracleCI(TreeEstimator):
     """The best linear combination under conditional independence, from the true accuracies (Oracle-CI).
 
     Unlike everything else here, ``fit`` reads the true labels.
@@ -28,7 +29,7 @@ class OracleCI(LatentEstimator):
 
     Attributes
     ----------
-    latent_model_ : LatentModel
+    latent_model_ : TreeModel
         Every voter alone with Y, with its accuracy on the true labels.
     """
 
@@ -50,27 +51,30 @@ class OracleCI(LatentEstimator):
             raise ValueError("OracleCI requires y to be passed, but the target y is None: it needs the truth.")
         votes = self._read_for_fit(self._read(X, reset=True), sample_weight)
         truth = encode_truth(y, votes.votes)
-        # the truth is counted as one more voter, the last
-        counts = PairCounts.of(np.column_stack([votes.votes.codes, truth]), votes.weights)
-        true_positive = counts.both_positive[-1, votes.voters]
-        false_negative = counts.first_positive[-1, votes.voters] - true_positive
-        false_positive = counts.first_positive[votes.voters, -1] - true_positive
-        true_negative = counts.both[-1, votes.voters] - true_positive - false_negative - false_positive
-        model = independent_model(
-            float(counts.positive_votes[-1] / counts.votes_cast[-1]),
-            _share(true_positive, false_negative),
-            _share(true_negative, false_positive),
+        # the truth is counted as one more voter, the last; half an item more in every class and vote
+        weights = votes.counted.weights
+        tables = PairTables.of(np.column_stack([votes.votes.codes, truth]), votes.n_classes, weights).tables
+        said = tables[:, :, -1, votes.voters].transpose(2, 0, 1) + 1 / votes.n_classes
+        items = np.einsum("cc->c", tables[:, :, -1, -1])
+        model = independent_model(items / items.sum(), said / said.sum(axis=2, keepdims=True))
+        return self._store(
+            Fitted(
+                classes=votes.votes.classes,
+                voters=votes.votes.voters,
+                model=votes.embed(model),
+                tie=votes.commonest_class,
+                how_counted=votes.counted.how,
+                informative=votes.core_voter >= 0,
+            )
         )
-        self.latent_model_ = votes.embed(model)
-        return self
 
 
-class OracleLatent(LatentEstimator):
+class OracleLatent(TreeEstimator):
     """Maximum likelihood under the true latent model (Oracle-L).
 
     Parameters
     ----------
-    latent_model : LatentModel
+    latent_model : TreeModel
         The model the votes were drawn from.
     decision : {"ml", "map"}, default="ml"
         "ml" takes the larger likelihood, "map" the more probable class.
@@ -79,7 +83,7 @@ class OracleLatent(LatentEstimator):
 
     Attributes
     ----------
-    latent_model_ : LatentModel
+    latent_model_ : TreeModel
         The model that was given.
     """
 
@@ -87,7 +91,7 @@ class OracleLatent(LatentEstimator):
 
     def __init__(
         self,
-        latent_model: LatentModel | None = None,
+        latent_model: TreeModel | None = None,
         *,
         decision: str = "ml",
         missing: Any = None,
@@ -100,18 +104,21 @@ class OracleLatent(LatentEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> OracleLatent:
         """Learn the names of the classes; everything else is given."""
-        if not isinstance(self.latent_model, LatentModel):
+        if not isinstance(self.latent_model, TreeModel):
             raise ValueError("OracleLatent needs the true model: OracleLatent(latent_model).")
         votes = self._read(X, reset=True)
         if self.latent_model.n_voters != votes.n_voters:
             raise ValueError(f"the model has {self.latent_model.n_voters} voters, the votes have {votes.n_voters}.")
-        weights = as_counts(sample_weight, votes.n_items)
-        counts = PairCounts.of(votes.codes, weights)
-        self._tie_code_ = int(2 * counts.positive_votes.sum() > counts.votes_cast.sum())
-        self.latent_model_ = self.latent_model
-        return self
-
-
-def _share(right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
-    """Return the share that is right, with half an item on each side so that no rate is 0 or 1."""
-    return (right + 0.5) / (right + wrong + 1.0)
+        if self.latent_model.n_classes != votes.n_classes:
+            raise ValueError(f"the model has {self.latent_model.n_classes} classes, the votes {votes.n_classes}.")
+        cast = PairTables.of(votes.codes, votes.n_classes, as_counts(sample_weight, votes.n_items)).cast
+        return self._store(
+            Fitted(
+                classes=votes.classes,
+                voters=votes.voters,
+                model=self.latent_model,
+                tie=int(np.argmax(cast.sum(axis=1))),
+                how_counted=f"{votes.n_items:,} items.",
+                informative=np.ones(votes.n_voters, dtype=bool),
+            )
+        )

@@ -12,37 +12,39 @@ from typing import Any
 
 import numpy as np
 
-from goldless.fitting.rooting import Rooting
-from goldless.maths.subtypes import SubtypeModel
-from goldless.maths.tree import LatentModel
+from goldless.fitting.calibration import Calibration
+from goldless.fitting.facts import Facts
+from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Guard, Settled
+from goldless.maths.tree import TreeModel
+from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
+from goldless.whole_file import whole_file
 
 FORMAT = "goldless-model"
-VERSION = 1
-_MODELS = {model.__name__: model for model in (LatentModel, SubtypeModel, VoteSample)}
+VERSION = 2
+_KINDS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        Alternative, Calibration, Convergence, Facts, Fitted, Grouping, Guard, PatternTable, Settled, TreeModel,
+        VoteSample,
+    )
+}  # fmt: skip
 _AS_BYTES = ("|u1", "<f4")  # arrays of many small numbers
 
 
 def save_estimator(estimator: Any, path: str | os.PathLike) -> None:
-    """Write parameters and fitted attributes of an estimator, whole or not at all."""
-    fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
+    """Write parameters and what was learnt of an estimator, whole or not at all."""
     document = {
         "format": FORMAT,
         "version": VERSION,
         "estimator": type(estimator).__name__,
-        "parameters": _encode_all(estimator.get_params(deep=False)),
-        "fitted": _encode_all(fitted),
+        "parameters": {
+            name: _encode(value, name) for name, value in estimator.get_params(deep=False).items()
+        },
+        "fitted": _encode(estimator.fitted_, "fitted"),
     }
-    text = json.dumps(document, indent=1, allow_nan=False)
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no directory {str(target.parent)!r} to save {target.name!r} in")
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as draft:
+        draft.write_text(json.dumps(document, indent=1, allow_nan=False), encoding="utf-8")
 
 
 def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
@@ -59,19 +61,20 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
         raise ValueError(f"{path} is not a goldless model: it is not JSON ({error}).") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{path} is not a goldless model: it does not say format {FORMAT!r}.")
-    if document.get("version") != VERSION:
+    if document.get("version") not in (1, VERSION):
         raise ValueError(
-            f"{path} has model version {document.get('version')!r}, this goldless reads version {VERSION}; "
+            f"{path} has model version {document.get('version')!r}, this goldless reads versions 1 and {VERSION}; "
             "save it again with this release, or install the one that wrote it."
         )
     try:
-        estimator = known[document["estimator"]](
-            **{name: _decode(value) for name, value in document["parameters"].items()}
-        )
-        for name, value in document["fitted"].items():
-            if not name.endswith("_"):
-                raise ValueError(f"{name!r} is not a fitted attribute")
-            setattr(estimator, name, _decode(value))
+        parameters = {name: _decode(value) for name, value in document["parameters"].items()}
+        estimator = known[document["estimator"]](**parameters)
+        if document["version"] == 1:
+            from goldless.estimators.first_edition import fitted_of_version_1
+
+            estimator.fitted_ = fitted_of_version_1(document["fitted"])
+        else:
+            estimator.fitted_ = _decode(document["fitted"])
         _ask(estimator)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ValueError(f"{path} is a damaged goldless model: {type(error).__name__}: {error}.") from None
@@ -80,29 +83,17 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
 
 def _ask(estimator: Any) -> None:
     """Raise if a loaded estimator cannot label an item."""
-    nothing = np.full((1, estimator.n_features_in_), -1, dtype=np.int8)
-    if estimator._label(nothing).shape != (1,) or estimator.classes_.shape != (2,):
-        raise ValueError("the fitted attributes do not fit together")
+    fitted = estimator.fitted_
+    nothing = np.full((1, fitted.n_voters), -1, dtype=np.int8)
+    if len(fitted.classes) != fitted.model.n_classes or estimator._label(nothing).shape != (1,):
+        raise ValueError("what was learnt does not fit together")
 
 
-def _encode_all(values: dict[str, Any]) -> dict[str, Any]:
-    """Return JSON values by name, and say which one has none."""
-    encoded = {}
-    for name, value in values.items():
-        try:
-            encoded[name] = _encode(value)
-        except TypeError as error:
-            raise TypeError(f"{name} cannot be saved: {error}.") from None
-    return encoded
-
-
-def _encode(value: Any) -> Any:
-    """Return a JSON value; arrays, models and tuples say what they are."""
-    if type(value).__name__ in _MODELS:
-        parts = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
-        return {"model": parts, "kind": type(value).__name__}
-    if isinstance(value, Rooting):
-        return {"rooting": _encode(list(value))}
+def _encode(value: Any, name: str) -> Any:
+    """Return a JSON value; arrays, tuples and values of ours say what they are."""
+    if type(value).__name__ in _KINDS:
+        names = value._fields if hasattr(value, "_fields") else [field.name for field in fields(value)]
+        return {"kind": type(value).__name__, "of": {part: _encode(getattr(value, part), part) for part in names}}
     if isinstance(value, np.ndarray) and value.dtype.str in _AS_BYTES:
         return {
             "bytes": base64.b64encode(value.tobytes()).decode("ascii"),
@@ -111,20 +102,20 @@ def _encode(value: Any) -> Any:
         }
     if isinstance(value, np.ndarray):
         kind = "object" if value.dtype == object else value.dtype.str
-        return {"array": _encode(value.tolist()), "dtype": kind}
+        return {"array": _encode(value.tolist(), name), "dtype": kind, "shape": list(value.shape)}
     if isinstance(value, np.generic):
-        return _encode(value.item())
+        return _encode(value.item(), name)
     if isinstance(value, dict):
-        return {"pairs": [[_encode(key), _encode(item)] for key, item in value.items()]}
+        return {"pairs": [[_encode(key, name), _encode(item, name)] for key, item in value.items()]}
     if isinstance(value, tuple):
-        return {"tuple": _encode(list(value))}
+        return {"tuple": _encode(list(value), name)}
     if isinstance(value, list):
-        return [_encode(item) for item in value]
+        return [_encode(item, name) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": repr(value)}  # JSON has no number for it
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise TypeError(f"JSON has no {type(value).__name__}")
+    raise TypeError(f"{name} cannot be saved: JSON has no {type(value).__name__}.")
 
 
 def _decode(value: Any) -> Any:
@@ -132,15 +123,14 @@ def _decode(value: Any) -> Any:
         return [_decode(item) for item in value]
     if not isinstance(value, dict):
         return value
-    if "model" in value:
-        return _MODELS[value["kind"]](**{name: _decode(item) for name, item in value["model"].items()})
-    if "rooting" in value:
-        return Rooting(*_decode(value["rooting"]))
+    if "kind" in value:
+        return _KINDS[value["kind"]](**{name: _decode(item) for name, item in value["of"].items()})
     if "bytes" in value and value["dtype"] in _AS_BYTES:
         data = base64.b64decode(value["bytes"], validate=True)
         return np.frombuffer(data, dtype=value["dtype"]).reshape(value["shape"]).copy()
     if "array" in value:
-        return np.array(_decode(value["array"]), dtype=value["dtype"])
+        array = np.array(_decode(value["array"]), dtype=value["dtype"])
+        return array.reshape(value["shape"]) if "shape" in value else array
     if "pairs" in value:
         return {_decode(key): _decode(item) for key, item in value["pairs"]}
     if "float" in value:

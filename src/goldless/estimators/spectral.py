@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from goldless.estimators.incremental import InParts
-from goldless.estimators.latent_base import LatentEstimator
-from goldless.fitting.moments import ImbalanceRule, independent_estimate
+from goldless.estimators import incremental
+from goldless.estimators.tree import TreeEstimator
+from goldless.fitting.fit import FitOptions, fit_moments
+from goldless.fitting.moments import ImbalanceRule
 
 
-class SpectralMetaLearner(InParts, LatentEstimator):
-    """Accuracies of conditionally independent voters from second and third moments, then EM.
+class SpectralMetaLearner(TreeEstimator):
+    """Accuracies of conditionally independent voters from second and third moments, then EM; two classes.
 
     Parameters
     ----------
@@ -34,7 +36,7 @@ class SpectralMetaLearner(InParts, LatentEstimator):
 
     Attributes
     ----------
-    latent_model_ : LatentModel
+    latent_model_ : TreeModel
         Fitted model, every voter alone with Y.
     sensitivity_, specificity_, balanced_accuracy_ : ndarray of shape (n_voters,)
         Estimated accuracies.
@@ -57,6 +59,11 @@ class SpectralMetaLearner(InParts, LatentEstimator):
     >>> round(model.imbalance_, 1)
     -0.4
     """
+
+    _two_classes_only = "SpectralMetaLearner is for two classes"
+
+    partial_fit = incremental.partial_fit
+    merge = incremental.merge
 
     def __init__(
         self,
@@ -92,14 +99,18 @@ class SpectralMetaLearner(InParts, LatentEstimator):
         sample_weight : array-like of int of shape (n_items,), optional
             How many items each row stands for.
         """
-        rule = ImbalanceRule(self.imbalance)
-        votes = self._read_for_fit(X, sample_weight)
-        table = votes.table
-        whole = None if self.em else votes.whole  # where EM follows, moments of a sample are a good start
-        model = independent_estimate(table, votes.counts.covariance(), rule, whole)
-        if self.em:
-            prior = self._rate_prior(votes.n_items, overdispersion=1.0)
-            model = self._finish(self._improve(model, table, prior, votes.whole), table, prior, votes.whole)
-        self.latent_model_ = votes.embed(model)
-        self.covariance_ = votes.all_counts.covariance().covariance
-        return self
+        options = FitOptions(
+            self.prior, self.balance_prior, self.max_iter, self.tol, em=self.em, imbalance=self.imbalance
+        )
+        return self._store(fit_moments(self._read_for_fit(X, sample_weight), options))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        ImbalanceRule(self.imbalance)
+
+    @property
+    def covariance_(self) -> NDArray[np.float64]:
+        """Sample covariance of the votes coded -1, +1."""
+        grouping = self._of_fit("covariance_").grouping
+        assert grouping is not None
+        return grouping.covariance

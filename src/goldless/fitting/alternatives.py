@@ -1,4 +1,4 @@
-"""Other readings of the same votes: which hidden node is Y, and how much hangs on it."""
+"""Other groupings that explain the same votes: which hidden node is Y, and how many labels hang on it."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.fitting.core import FitVotes
-from goldless.fitting.fit import fit_passes
-from goldless.fitting.rooting import Rooting
-from goldless.maths.em import RatePrior
+from goldless.fitting.fitted import Alternative
+from goldless.fitting.solve import fit_groups
+from goldless.maths.em import Dirichlet
 from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.result import Structure
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import TreeModel
 from goldless.progress import part
-from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable
+from goldless.votes.passes import GroupedPatterns, VoteSums
 
-NOTABLE_CHANGE = 0.05  # share of labels: readings that differ in fewer are one reading
+NOTABLE_CHANGE = 0.05  # share of labels: groupings that differ in fewer are one
 _FAINT = 0.1  # correlation beyond Y that is worth a word when it could not be seen
 _CLEAR_MISFIT = 3.0  # standard deviations of the residual
-_READINGS_FITTED = 6
+_FITTED = 6
 _ITERATIONS = 60
 _TOL = 1e-5
 
 
-def nearby_readings(
-    table: PatternTable, model: LatentModel, structure: Structure, prior: RatePrior
-) -> tuple[Rooting, ...]:
-    """Fit the nearest other readings of the search and compare their labels, nearest first.
+def nearby_groupings(
+    votes: VoteSums, model: TreeModel, structure: Structure, prior: Dirichlet
+) -> tuple[Alternative, ...]:
+    """Fit the nearest other groupings of the search and compare their labels, nearest first.
 
-    A reading that only adds voters to groups, and hardly fits better for it, is no other reading and left out.
+    A grouping that only adds voters to groups, and hardly fits better for it, is no other grouping and left out.
     """
-    positive = GroupedPatterns(table, model.groups).positive(model)
+    table = votes.table
+    labels = GroupedPatterns(table, model.groups).labels(model)
     same = [np.array_equal(reading.groups, model.groups) for reading in structure.readings]
     chosen = structure.readings[same.index(True) if any(same) else 0]
     others = [reading for reading in structure.readings if reading is not chosen]
     found = []
-    compared = [other for other in others if not other.is_idle_extension_of(chosen)][:_READINGS_FITTED]
+    compared = [other for other in others if not other.is_idle_extension_of(chosen)][:_FITTED]
     for number, reading in enumerate(compared):
-        with part("comparing other readings", number / len(compared), (number + 1) / len(compared)):
-            passes = GroupedPatterns(table, reading.groups)
-            differs = passes.positive(fit_passes(passes, prior, _ITERATIONS, _TOL).model) != positive
+        with part("comparing other groupings", number / len(compared), (number + 1) / len(compared)):
+            other = fit_groups(votes, reading.groups, prior, _ITERATIONS, _TOL).model
+            differs = votes.packed(reading.groups).labels(other) != labels
         margin = max(0.0, reading.objective - chosen.objective) / structure.penalty
-        found.append(Rooting(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
+        found.append(Alternative(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
     return tuple(found)
 
 
@@ -55,14 +55,18 @@ def describe_groups(groups: NDArray[np.int64], n_voters: int) -> str:
     return f"{grouped} of {voters} echo others, in {n_groups} group{'s' * (n_groups > 1)}"
 
 
-def describe_reading(
+def describe_grouping(
     votes: FitVotes,
     groups: NDArray[np.int64],
-    nearest: Rooting | None,
+    nearest: Alternative | None,
     ambiguous: bool,
     structure: Structure | None,
+    guarded: bool,
 ) -> str:
-    """Return in one sentence which reading was used, what could not be seen, and what other readings would change."""
+    """Return in one sentence which grouping was used, what could not be seen, and what others would change.
+
+    ``guarded`` says that groups were found and not believed.
+    """
     m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups, len(votes.core_voter))
     if m < 3:
         count = "One voter" if m == 1 else "Two different voters"
@@ -73,6 +77,11 @@ def describe_reading(
         if m == 3:
             reason = "between three voters no number of items can show it"
         return f"{used} ({reason}); dependence is not ruled out." if not grouped else f"{used}, as given."
+    if guarded:
+        return (
+            f"{voters_in_groups(structure.groups)} of {m} voters agree more than the others, but easy and hard items "
+            "explain that as well: taken for skill and not for echo."
+        )
     unseen = "" if grouped else _too_faint(structure)
     return f"{used}{unseen}{_beside_others(structure, groups, nearest, ambiguous)}{_left_over(structure)}."
 
@@ -86,8 +95,10 @@ def _too_faint(structure: Structure) -> str:
     return f" (these votes show it only from a correlation of about {structure.faintest_pair:.2f} on)"
 
 
-def _beside_others(structure: Structure, groups: NDArray[np.int64], nearest: Rooting | None, ambiguous: bool) -> str:
-    """Return how the reading that was used compares with the nearest other one."""
+def _beside_others(
+    structure: Structure, groups: NDArray[np.int64], nearest: Alternative | None, ambiguous: bool
+) -> str:
+    """Return how the grouping that was used compares with the nearest other one."""
     if nearest is None:
         share = f"{100 * NOTABLE_CHANGE:.0f} %"
         return f"; no other reading near it would change more than {share} of the labels"
@@ -119,7 +130,7 @@ def _left_over(structure: Structure) -> str:
 
 
 def _fit_gap(structure: Structure, groups: NDArray[np.int64], other: NDArray[np.int64]) -> float:
-    """Return how much larger the residual of another reading is, prices aside."""
+    """Return how much larger the residual of another grouping is, prices aside."""
     residual = {reading.groups.tobytes(): reading.objective - reading.price for reading in structure.readings}
     used = residual.get(groups.tobytes(), structure.residual)
     return residual[other.tobytes()] - used

@@ -1,19 +1,18 @@
-"""Which items to label next: those whose labels would best separate the readings that votes cannot."""
+"""Which items to label next: those whose labels would best separate groupings that votes cannot."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import entr
 
 from goldless.fitting.alternatives import NOTABLE_CHANGE
+from goldless.fitting.fitted import probabilities
 from goldless.fitting.settling import LARGEST_RATIO
-from goldless.maths.tree import LatentModel, probability
-from goldless.votes.patterns import PatternTable
-from goldless.votes.votes import Votes
+from goldless.maths.tree import TreeModel, log_rates
+from goldless.votes.rows import PatternTable
 
 _TEMPER = 0.3  # how far to believe a reading's log-odds; real votes depend more than modelled
 _LARGEST_PRIOR_ODDS = 3.0
@@ -43,31 +42,23 @@ class Questions:
     n_readings: int
 
 
-def next_to_label(model: Any, votes: Votes, weights: ArrayLike | None = None, n: int = 20) -> Questions:
-    """Choose items worth a label for any estimator with a latent model: the most doubtful if it knows one reading."""
-    if hasattr(model, "next_to_label"):
-        return model.next_to_label(votes, n, weights)
-    table = PatternTable.of(votes.codes)
-    return choose_questions(table, (model.latent_model_,), np.ones(1), n, np.array([], dtype=np.int64))
-
-
 def choose_questions(
     table: PatternTable,
-    readings: tuple[LatentModel, ...],
+    readings: tuple[TreeModel, ...],
     weights: NDArray[np.float64],
     n: int,
     known: NDArray[np.int64],
 ) -> Questions:
     """Choose items by how much their label is expected to tell about which reading is right.
 
-    That is the mutual information of label and reading, H(mean p) - mean H(p), with p the probability of a positive
-    label under each reading; to this comes a little of the item's own doubt.
+    That is the mutual information of label and reading, H(mean p) - mean H(p), with p the probabilities of the
+    classes under each reading; to this comes a little of the item's own doubt.
 
     Parameters
     ----------
     table : PatternTable
         Patterns of the readings' voters, with the pattern of each row.
-    readings : tuple of LatentModel
+    readings : tuple of TreeModel
     weights : ndarray of shape (n_readings,)
         How probable each is.
     n : int
@@ -78,17 +69,20 @@ def choose_questions(
     open_readings = np.flatnonzero(weights >= _LEAST_WEIGHT)
     readings, weights = tuple(readings[number] for number in open_readings), weights[open_readings]
     weights = weights / weights.sum()
-    ratios = np.array([reading.log_likelihood_ratio(table.codes) for reading in readings])
-    ratios = ratios.clip(-LARGEST_RATIO, LARGEST_RATIO)
-    # one class balance for all: readings are to be told apart by which items are positive, not by how many
-    prior = np.clip(readings[int(np.argmax(weights))].log_prior_odds, -_LARGEST_PRIOR_ODDS, _LARGEST_PRIOR_ODDS)
-    positive = probability(_TEMPER * ratios + prior)
-    told = _entropy(weights @ positive) - weights @ _entropy(positive)
-    useful = told + _DOUBT * _entropy(weights @ probability(_TEMPER * ratios))
+    evidence = [reading.class_log_likelihood(table.codes) for reading in readings]
+    evidence = [np.maximum(part - part.max(axis=1, keepdims=True), -LARGEST_RATIO) for part in evidence]
+    # one class balance for all: readings are to be told apart by which items are of a class, not by how many
+    prior = log_rates(readings[int(np.argmax(weights))].class_prior)
+    prior = np.maximum(prior - prior.max(), -_LARGEST_PRIOR_ODDS)
+    posterior = np.array([probabilities(_TEMPER * part + prior) for part in evidence])
+    even = np.array([probabilities(_TEMPER * part) for part in evidence])
+    told = _entropy(np.tensordot(weights, posterior, 1)) - weights @ _entropy(posterior)
+    useful = told + _DOUBT * _entropy(np.tensordot(weights, even, 1))
     free = np.ones(len(table.inverse), dtype=bool)
     free[known] = False
     rows = _spread_over_patterns(useful, table.inverse, free, n)
-    return Questions(rows, _labels_needed(table, ratios, positive, weights, rows), len(readings))
+    labels = np.array([part.argmax(axis=1) for part in evidence])
+    return Questions(rows, _labels_needed(table, labels, posterior, weights, rows), len(readings))
 
 
 def _spread_over_patterns(
@@ -112,24 +106,23 @@ def _spread_over_patterns(
 
 def _labels_needed(
     table: PatternTable,
-    ratios: NDArray[np.float64],
-    positive: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    posterior: NDArray[np.float64],
     weights: NDArray[np.float64],
     rows: NDArray[np.int64],
 ) -> int | None:
     """Return how many labels like those of ``rows`` would raise any other reading, if it is right, to 95 %."""
     best = int(np.argmax(weights))
-    changed = ((ratios > 0) != (ratios[best] > 0)) @ table.counts / table.n_items
+    changed = (labels != labels[best]) @ table.counts / table.n_items
     rivals = np.flatnonzero(changed > NOTABLE_CHANGE)
     if not len(rivals):
         return 0
-    asked = positive[:, table.inverse[rows]]
-    gain = (asked[rivals] * np.log(asked[rivals] / asked[best])).sum(axis=1)
-    gain += ((1 - asked[rivals]) * np.log((1 - asked[rivals]) / (1 - asked[best]))).sum(axis=1)
+    asked = posterior[:, table.inverse[rows]]
+    gain = (asked[rivals] * np.log(asked[rivals] / asked[best])).sum(axis=(1, 2))
     needed = (np.log(weights[best] / weights[rivals]) + _DECISIVE) / np.maximum(gain / max(len(rows), 1), 1e-12)
     most = int(np.ceil(needed.max()))
     return most if most <= table.n_items else None
 
 
-def _entropy(positive: NDArray[np.float64]) -> NDArray[np.float64]:
-    return entr(positive) + entr(1 - positive)
+def _entropy(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+    return entr(posterior).sum(axis=-1)

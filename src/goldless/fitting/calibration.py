@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.tree import LatentModel, probability
-from goldless.votes.patterns import PatternTable
+from goldless.maths.tree import TreeModel, probability
+from goldless.votes.rows import PatternTable
 
 _LARGEST_RATIO = 30.0  # log-odds beyond this say the same
 _STEPS = 50
@@ -22,16 +22,23 @@ class Calibration(NamedTuple):
     ----------
     temper : float
         Factor on the log-likelihood ratio of the votes.
-    class_balance : float
-        Share of positive items to count with.
+    class_balance : float or ndarray of shape (n_classes,)
+        Class balance to count with: the share of positive items, or of more than two classes all shares.
     """
 
     temper: float
-    class_balance: float
+    class_balance: float | NDArray[np.float64]
+
+    @property
+    def class_prior(self) -> NDArray[np.float64]:
+        """The share of every class."""
+        if np.ndim(self.class_balance):
+            return np.asarray(self.class_balance)
+        return np.array([1 - float(self.class_balance), float(self.class_balance)])
 
 
-def calibrated_to(table: PatternTable, model: LatentModel, free: LatentModel) -> Calibration | None:
-    """Return the line on a model's log-likelihood ratio that is nearest to the posterior of a free fit.
+def calibrated_to(table: PatternTable, model: TreeModel, free: TreeModel) -> Calibration | None:
+    """Return, for two classes, the line on a model's log-likelihood ratio that is nearest to the posterior of a free fit.
 
     The prior that holds the class balance near one half is good for labels, and biases every probability. The free
     fit has no such bias. Its posterior q is a target without labels: ``temper * ratio + log-odds(balance)`` is the
@@ -41,16 +48,18 @@ def calibrated_to(table: PatternTable, model: LatentModel, free: LatentModel) ->
     ----------
     table : PatternTable
         Patterns of the voters of both models.
-    model, free : LatentModel
+    model, free : TreeModel
         The model behind the labels, and the same fitted without a prior on the class balance.
 
     Returns
     -------
     Calibration or None
-        None if there is no such line.
+        None if there is no such line, or there are more than two classes.
     """
+    if model.n_classes > 2:
+        return None
     ratio = model.log_likelihood_ratio(table.codes).clip(-_LARGEST_RATIO, _LARGEST_RATIO)
-    line = soft_logistic_line(ratio, free.posterior(table.codes), table.counts.astype(np.float64))
+    line = soft_logistic_line(ratio, free.posterior(table.codes)[:, 1], table.counts.astype(np.float64))
     return None if line is None else Calibration(line[0], float(probability(np.array(line[1]))))
 
 

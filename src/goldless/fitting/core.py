@@ -3,79 +3,98 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import warn_user
 from goldless.maths.checks import relabel
-from goldless.maths.tree import LatentModel, embed
+from goldless.maths.covariance import CovarianceEstimate
+from goldless.maths.tree import TreeModel, embed
 from goldless.votes.counted import CountedVotes
-from goldless.votes.pairs import PairCounts
-from goldless.votes.patterns import PatternTable
-from goldless.votes.rows import Block
+from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable
 from goldless.votes.votes import Votes, voter_name
-from goldless.votes.whole import WholeVotes
 
 _EXACT = 2**53  # whole numbers below this are exact as floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FitVotes:
     """The votes of a fit, reduced to what carries information.
 
     Attributes
     ----------
-    table : PatternTable
-        Patterns of the voters that are fitted, on the items they voted on.
+    counted : CountedVotes
+        Everything that was counted, of all voters.
     core_voter : ndarray of shape (n_voters,)
-        Column of ``table`` that speaks for each voter, or -1 for a voter that says nothing.
-    positive_share : ndarray of shape (n_voters,)
-        Share of positive votes of each voter (1/2 if it has none).
-    all_counts : PairCounts
-        Pair counts of all voters.
-    votes : Votes
-        Everything that was read.
-    weights : ndarray of shape (n_items,) or None
-        How many items each row stands for.
-    counts : PairCounts
-        Pair counts of the voters that are fitted, over all items.
-    n_items : int
-        Number of items that they voted on.
-    all_table : PatternTable
-        Patterns of all voters.
-    whole : WholeVotes or None
-        All votes, if the tables are only a sample of their patterns.
-    known : Block
-        Votes of all voters on the rows that were asked for: those with a known label.
+        Fitted voter that speaks for each voter, or -1 for a voter that says nothing.
+    sums : VoteSums
+        The votes of the fitted voters, on the items they voted on.
     """
 
-    table: PatternTable
+    counted: CountedVotes
     core_voter: NDArray[np.int64]
-    positive_share: NDArray[np.float64]
-    all_counts: PairCounts
-    votes: Votes
-    weights: NDArray[np.int64] | None
-    counts: PairCounts
-    n_items: int
-    all_table: PatternTable
-    whole: WholeVotes | None
-    known: Block
+    sums: VoteSums
+
+    @property
+    def votes(self) -> Votes:
+        """Classes and names, and the codes if they are in memory."""
+        return self.counted.votes
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.votes.n_classes
+
+    @property
+    def n_items(self) -> int:
+        """Number of items that the fitted voters voted on."""
+        return self.sums.n_items
+
+    @property
+    def table(self) -> PatternTable:
+        """Patterns of the fitted voters: of all items, or of a sample."""
+        return self.sums.table
 
     @property
     def voters(self) -> NDArray[np.int64]:
-        """Column of X behind each column of the table."""
+        """Column of X behind each fitted voter."""
         core, first = np.unique(self.core_voter, return_index=True)
         return first[core >= 0]
 
     @property
-    def positive_is_commoner(self) -> bool:
-        """Whether the voters that are fitted cast more positive votes than negative ones."""
-        return bool(2 * self.counts.positive_votes.sum() > self.counts.votes_cast.sum())
+    def cast(self) -> NDArray[np.int64]:
+        """Votes of each fitted voter for each class, shape (n_classes, n_fitted)."""
+        return self.counted.sketch.pairs.cast[:, self.voters]
 
-    def embed(self, core: LatentModel) -> LatentModel:
+    @cached_property
+    def covariance(self) -> CovarianceEstimate:
+        """Covariance of the fitted voters."""
+        return self.counted.sketch.pairs.voters(self.voters).covariance()
+
+    @property
+    def commonest_class(self) -> int:
+        """The class that the fitted voters vote for most; of several, the first."""
+        return int(np.argmax(self.cast.sum(axis=1)))
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether more than half of the votes come from voters that only ever say one class."""
+        of_voters = self.cast.sum(axis=0)
+        return bool(2 * of_voters[(self.cast > 0).sum(axis=0) == 1].sum() > of_voters.sum())
+
+    @property
+    def symbol_share(self) -> NDArray[np.float64]:
+        """Share of the votes of every voter for each class, even if it has none, shape (n_voters, n_classes)."""
+        cast = self.counted.sketch.pairs.cast
+        total = cast.sum(axis=0)
+        return np.where(total > 0, cast / np.maximum(total, 1), 1 / len(cast)).T
+
+    def embed(self, core: TreeModel) -> TreeModel:
         """Return the model of all voters."""
-        return embed(core, self.core_voter, self.positive_share)
+        return embed(core, self.core_voter, self.symbol_share)
 
     def spread_groups(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the groups of all voters; a copy is in the group of its original, a silent voter alone."""
@@ -102,40 +121,29 @@ def reduce_votes(counted: CountedVotes, name: str, least: int, merges_copies: bo
     ``name`` and ``least`` are the estimator and the number of voters that it needs.
     """
     n_voters = counted.votes.n_voters
-    counts = counted.counts
-    cast, positive = counts.votes_cast, counts.positive_votes
+    pairs = counted.sketch.pairs
+    cast = pairs.cast
+    n_votes = cast.sum(axis=0)
     # a voter that says one thing on all items tells nothing; one that says it on some, and abstains on
     # others, is a one-sided rule and may tell a lot
-    one_sided = (positive == 0) | (positive == cast)
-    informative = (cast > 0) & ~(one_sided & (cast == counted.n_voted_items))
-    copy_of = counts.first_copies()
+    one_sided = (cast > 0).sum(axis=0) <= 1
+    informative = (n_votes > 0) & ~(one_sided & (n_votes == counted.sketch.n_voted_items))
+    copy_of = pairs.first_copies()
     _warn_about(counted, informative, copy_of, merges_copies)
     fitted = informative & (copy_of == np.arange(n_voters)) if merges_copies else informative
     if fitted.sum() < least:
         raise ValueError(
-            f"{name} needs {least} different voter(s) that use both classes, but there are only "
-            f"{int(fitted.sum())} among {n_voters} (n_samples = {counted.n_rows})"
+            f"{name} needs {least} different voter(s) that use {_classes(counted.votes)}, but there are only "
+            f"{int(fitted.sum())} among {n_voters} (n_samples = {counted.sketch.n_rows})"
             + ("; use MajorityVote." if least > 1 else ".")
         )
     number = np.cumsum(fitted) - 1
     core_voter = np.where(informative, number[copy_of] if merges_copies else number, -1)
-    share = np.where(cast > 0, positive / np.maximum(cast, 1), 0.5)
-    chosen = np.flatnonzero(fitted)
-    core, whole = counted.table.informative(chosen), counted.whole(chosen)
-    n_items = core.n_items if whole is None else whole.n_items
-    return FitVotes(
-        core,
-        core_voter,
-        share,
-        counts,
-        counted.votes,
-        counted.weights,
-        counts.voters(chosen),
-        n_items,
-        counted.table,
-        whole,
-        counted.picked,
-    )
+    return FitVotes(counted, core_voter, counted.sums(np.flatnonzero(fitted)))
+
+
+def _classes(votes: Votes) -> str:
+    return "both classes" if votes.n_classes == 2 else "several classes"
 
 
 def as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int64] | None:
@@ -163,31 +171,37 @@ def as_counts(sample_weight: ArrayLike | None, n_items: int) -> NDArray[np.int64
 
 def _warn_about(counted: CountedVotes, informative: NDArray, copy_of: NDArray, merges_copies: bool) -> None:
     """Say what is odd about the votes, each in one sentence with what was done about it."""
-    votes, cast = counted.votes, counted.counts.votes_cast
+    votes, sketch = counted.votes, counted.sketch
+    cast = sketch.pairs.cast
+    n_votes = cast.sum(axis=0)
 
     def named(voters: NDArray[np.integer]) -> str:
         shown = ", ".join(voter_name(votes.voters, voter) for voter in voters[:5])
         return shown + (f" and {len(voters) - 5} more" if len(voters) > 5 else "")
 
-    silent = np.flatnonzero(cast == 0)
+    silent = np.flatnonzero(n_votes == 0)
     if len(silent):
         warn_user(f"No votes at all from {named(silent)}: kept with accuracy 0.5, without influence.")
-    constant = np.flatnonzero(~informative & (cast > 0))
+    constant = np.flatnonzero(~informative & (n_votes > 0))
     if len(constant):
         warn_user(f"Always the same vote from {named(constant)}: kept with accuracy 0.5, without influence.")
+    unused = np.flatnonzero(cast.sum(axis=1) == 0)
+    if len(unused):
+        named_classes = ", ".join(repr(label) for label in votes.classes[unused].tolist())
+        warn_user(f"Nobody votes for {named_classes}: without known labels of it no item is labelled so.")
     copies = np.flatnonzero(copy_of != np.arange(votes.n_voters))
     if len(copies):
         pairs = ", ".join(f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies[:5])
         more = f" and {len(copies) - 5} more" if len(copies) > 5 else ""
         effect = "a voter and its copies count as one" if merges_copies else "each still counts as a voter of its own"
         warn_user(f"Exact copies among the voters: {pairs}{more}; {effect}.")
-    if counted.n_empty:
+    if sketch.n_empty:
         warn_user(
-            f"{counted.n_empty} item(s) without any vote, the first in row {counted.first_empty}: without influence, "
+            f"{sketch.n_empty} item(s) without any vote, the first in row {sketch.first_empty}: without influence, "
             "and labelled by a guess."
         )
-    if votes.n_voters >= 20 and votes.n_voters > 2 * counted.n_items:
+    if votes.n_voters >= 20 and votes.n_voters > 2 * sketch.n_items:
         warn_user(
-            f"{votes.n_voters} columns but only {counted.n_items} rows: rows are items and columns are voters; if "
+            f"{votes.n_voters} columns but only {sketch.n_items} rows: rows are items and columns are voters; if "
             "yours is the other way round, pass the transpose."
         )

@@ -8,29 +8,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.tree import LatentModel, log_odds, merge_copies, probability
+from goldless.fitting.fitted import Fitted, probabilities
+from goldless.maths.tree import TreeModel, log_rates, merge_copies
 
 _CHUNK_ROWS = 4096
-_CLIP = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """What made the labels of items. ``prior + by_group.sum(axis=1) + other`` is ``log_odds``.
 
+    Log-odds are those of the positive class, or of more than two classes those of the most probable class (``label``)
+    against the next (``runner_up``).
+
     Attributes
     ----------
     probability : ndarray of shape (n_items,)
-        Pr(positive | votes), as in ``predict_proba``.
+        Pr(label | votes), as in ``predict_proba``; of two classes that of the positive one.
     log_odds : ndarray of shape (n_items,)
-        Its log-odds.
-    prior : float
+        Log-odds of that class against the other.
+    prior : float or ndarray of shape (n_items,)
         Log-odds of the class balance that probabilities count with.
     by_group : ndarray of shape (n_items, n_groups)
         Log-odds that the votes of each group add. However many voters of a group say the same, they cannot add more
         than their common source is worth; a copy of a voter adds nothing.
     other : ndarray of shape (n_items,)
-        What item subtypes and abstention add, where the model has them; otherwise zero.
+        What kinds of items and abstention add, where the model has them; otherwise zero.
     groups : tuple of ndarray
         Columns of the voters of each group.
     next_voter : ndarray of shape (n_items,)
@@ -38,126 +41,130 @@ class Explanation:
         voter of average quality is meant.
     next_gain : ndarray of shape (n_items,)
         Bits that this vote is expected to tell about the label. The items with the largest need it most.
+    label, runner_up : ndarray of shape (n_items,)
+        Codes of the two classes that log-odds compare; of two classes always the positive and the negative one.
     """
 
     probability: NDArray[np.float64]
     log_odds: NDArray[np.float64]
-    prior: float
+    prior: float | NDArray[np.float64]
     by_group: NDArray[np.float64]
     other: NDArray[np.float64]
     groups: tuple[NDArray[np.int64], ...]
     next_voter: NDArray[np.int64]
     next_gain: NDArray[np.float64]
+    label: NDArray[np.int64]
+    runner_up: NDArray[np.int64]
 
     def neediest(self, n: int = 20) -> NDArray[np.int64]:
         """Return the rows of the n items that most need one more vote, neediest first."""
         return np.argsort(-self.next_gain.round(9), kind="stable")[:n]
 
 
-def explain_patterns(
-    model: LatentModel,
-    codes: NDArray[np.int8],
-    ratio: NDArray[np.float64],
-    calibration: tuple[float, float] | None = None,
-) -> Explanation:
-    """Explain rows of codes.
-
-    Parameters
-    ----------
-    model : LatentModel
-        The model with two classes.
-    codes : ndarray of shape (n_rows, n_voters)
-    ratio : ndarray of shape (n_rows,)
-        Log-likelihood ratio that decides, which may hold more than the model of two classes says.
-    calibration : (temper, class_balance), optional
-        Factor on the log-likelihood ratio, and class balance to count with, if not those of the model.
-    """
-    temper, prior = 1.0, model.log_prior_odds
-    if calibration is not None:
-        temper, prior = float(calibration[0]), float(log_odds(np.array(calibration[1])))
-    n_rows, ratio = len(codes), temper * ratio
+def explain_patterns(fitted: Fitted, codes: NDArray[np.int8]) -> Explanation:
+    """Explain rows of codes."""
+    model, n_rows = fitted.model, len(codes)
+    evidence = fitted.log_likelihood(codes)
+    temper = 1.0 if fitted.calibration is None else fitted.calibration.temper
+    prior = log_rates(model.class_prior if fitted.calibration is None else fitted.calibration.class_prior)
+    joint = temper * evidence + prior
+    posterior = probabilities(joint)
+    if model.n_classes == 2:
+        label, runner_up = np.ones(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
+    else:
+        order = np.argsort(-joint, axis=1, kind="stable")
+        label, runner_up = order[:, 0], order[:, 1]
+    rows = np.arange(n_rows)
     by_group = np.empty((n_rows, model.n_groups))
     next_voter, next_gain = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
-    positive = probability(ratio + prior)
     originals = model.copy_of == np.arange(model.n_voters)
     for start in range(0, n_rows, _CHUNK_ROWS):
-        rows = slice(start, start + _CHUNK_ROWS)
-        merged = np.where(originals, merge_copies(codes[rows], model.copy_of), -1)
-        given_label, of_source = _group_messages(model, merged)
-        by_group[rows] = temper * (given_label[1] - given_label[0])
-        next_voter[rows], next_gain[rows] = _next_vote(model, merged, of_source, positive[rows], originals)
+        part = slice(start, start + _CHUNK_ROWS)
+        merged = np.where(originals, merge_copies(codes[part], model.copy_of), -1)
+        given_label, latent = _group_messages(model, merged)
+        here = np.arange(len(merged))
+        by_group[part] = temper * (given_label[here, :, label[part]] - given_label[here, :, runner_up[part]])
+        next_voter[part], next_gain[part] = _next_vote(model, merged, latent, posterior[part], originals)
+    log_odds = joint[rows, label] - joint[rows, runner_up]
+    of_prior = prior[label] - prior[runner_up]
     return Explanation(
-        probability=positive,
-        log_odds=ratio + prior,
-        prior=prior,
+        probability=posterior[rows, label],
+        log_odds=log_odds,
+        prior=float(prior[1] - prior[0]) if model.n_classes == 2 else of_prior,
         by_group=by_group,
-        other=ratio - by_group.sum(axis=1),
+        other=log_odds - of_prior - by_group.sum(axis=1),
         groups=tuple(np.flatnonzero(model.groups == group) for group in range(model.n_groups)),
         next_voter=next_voter,
         next_gain=next_gain,
+        label=label,
+        runner_up=runner_up,
     )
 
 
-def _group_messages(model: LatentModel, codes: NDArray[np.int8]) -> tuple[NDArray, NDArray]:
-    """Return log Pr(votes of k | Y) and Pr(alpha_k positive | Y, votes of k), shape (2, n_rows, n_groups) each."""
+def _group_messages(model: TreeModel, codes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return log Pr(votes of k | Y), shape (n_rows, n_groups, n_classes), and Pr(alpha_k = a | Y, votes of k)."""
     member = (model.groups[:, None] == np.arange(model.n_groups)).astype(np.float64)
-    rates = _vote_rates(model)
-    by_source = np.stack(
-        [(codes == 1) @ (np.log(rate)[:, None] * member) + (codes == 0) @ (np.log1p(-rate)[:, None] * member)
-         for rate in rates]
-    )  # fmt: skip
+    n_latent = model.latents.shape[1]
+    by_latent = np.zeros((len(codes), model.n_groups, n_latent))
+    for symbol in range(model.n_symbols):
+        for a in range(n_latent):
+            by_latent[:, :, a] += (codes == symbol) @ (model.log_votes[:, a, symbol][:, None] * member)
     with np.errstate(divide="ignore"):
-        source = np.log(model.group_rates)  # (group, alpha, Y)
-    joint = by_source[None] + source.transpose(2, 1, 0)[:, :, None, :]  # (Y, alpha, row, group)
-    given_label = np.logaddexp(joint[:, 0], joint[:, 1])
-    return given_label, np.exp(joint[:, 1] - given_label)
+        of_latent = np.log(model.latents)  # (group, alpha, Y)
+    joint = by_latent[:, :, :, None] + of_latent
+    given_label = np.logaddexp.reduce(joint, axis=2)
+    return given_label, np.exp(joint - given_label[:, :, None, :])
 
 
 def _next_vote(
-    model: LatentModel, codes: NDArray, of_source: NDArray, positive: NDArray, originals: NDArray[np.bool_]
+    model: TreeModel,
+    codes: NDArray[np.int8],
+    latent: NDArray[np.float64],
+    posterior: NDArray[np.float64],
+    originals: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the missing voter that would tell most of each row, and how many bits; -1 for a new voter."""
-    low, high = _vote_rates(model)
-    own_source = of_source[:, :, model.groups]  # Pr(alpha of the voter's group | Y, votes)
-    says_positive = own_source * high + (1 - own_source) * low
-    gain = np.where((codes < 0) & originals, _information(says_positive, positive[:, None]), -1.0)
-    voter = np.argmax(gain, axis=1)
-    best = gain[np.arange(len(gain)), voter]
-    average = np.array([1 - model.specificity[originals].mean(), model.sensitivity[originals].mean()])
-    fresh = _information(average[:, None], positive)
-    return np.where(best >= 0, voter, -1), np.where(best >= 0, best, fresh).clip(0.0)
+    gain = np.full(codes.shape, -1.0)
+    for voter in np.flatnonzero(originals):
+        absent = np.flatnonzero(codes[:, voter] < 0)
+        if len(absent):
+            own = latent[absent, model.groups[voter]]  # Pr(alpha of the voter's group | Y, votes)
+            says = np.einsum("rac,av->rcv", own, model.votes[voter, : own.shape[1]])
+            gain[absent, voter] = _information(says, posterior[absent])
+    best = np.argmax(gain, axis=1)
+    most = gain[np.arange(len(gain)), best]
+    average = model.confusion[originals].mean(axis=0)
+    fresh = _information(average[None], posterior)
+    return np.where(most >= 0, best, -1), np.where(most >= 0, most, fresh).clip(0.0)
 
 
-def _information(says_positive: NDArray, positive: NDArray) -> NDArray[np.float64]:
+def _information(says: NDArray[np.float64], posterior: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the expected fall of the label's entropy, in bits, from a vote.
 
     Parameters
     ----------
-    says_positive : ndarray of shape (2, ...)
-        Pr(vote positive | Y) for Y negative and positive.
-    positive : ndarray
-        Pr(Y positive) before the vote.
+    says : ndarray of shape (n_rows or 1, n_classes, n_symbols)
+        Pr(vote | Y).
+    posterior : ndarray of shape (n_rows, n_classes)
+        Pr(Y) before the vote.
     """
-    left = np.zeros(np.broadcast_shapes(says_positive.shape[1:], positive.shape))
-    for negative_side, positive_side in (says_positive, 1 - says_positive):
-        from_negative, from_positive = (1 - positive) * negative_side, positive * positive_side
-        total = from_negative + from_positive
-        left += total * _entropy(from_positive / np.maximum(total, 1e-300))
-    return _entropy(positive) - left
+    joint = posterior[:, :, None] * says
+    of_vote = joint.sum(axis=1)
+    after = joint / np.maximum(of_vote, 1e-300)[:, None, :]
+    return _entropy(posterior) - (of_vote * _entropy(after.transpose(0, 2, 1))).sum(axis=1)
 
 
-def _entropy(share: NDArray) -> NDArray[np.float64]:
-    share = share.clip(1e-15, 1 - 1e-15)
-    return -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
-
-
-def _vote_rates(model: LatentModel) -> NDArray[np.float64]:
-    """Return Pr(vote positive | alpha), shape (2, n_voters)."""
-    return np.stack([1 - model.specificity_given_group, model.sensitivity_given_group]).clip(_CLIP, 1 - _CLIP)
+def _entropy(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    clipped = shares.clip(1e-15, 1.0)
+    return -(clipped * np.log2(clipped)).sum(axis=-1)
 
 
 def spread_rows(explanation: Explanation, inverse: NDArray[np.int64]) -> Explanation:
     """Return the explanation of every item from that of the distinct patterns."""
     fields: dict[str, Any] = vars(explanation)
-    whole = {"prior", "groups"}
-    return Explanation(**{name: value if name in whole else value[inverse] for name, value in fields.items()})
+    return Explanation(
+        **{
+            name: value if name == "groups" or np.ndim(value) == 0 else value[inverse]
+            for name, value in fields.items()
+        }
+    )

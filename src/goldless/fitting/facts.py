@@ -13,6 +13,9 @@ from goldless.io.encode import encode_votes
 from goldless.io.label_codes import is_missing
 from goldless.votes.votes import Votes
 
+_SUMS_TO_ONE = 1e-6
+CERTAIN = 1 - 1e-6  # how often the voter that speaks known labels is right
+
 
 @dataclass(frozen=True, eq=False)
 class KnownLabels:
@@ -43,7 +46,7 @@ class KnownLabels:
             return cls(np.array([row for row, _ in pairs], dtype=np.int64), [label for _, label in pairs], len(given))
         for row in anchors:
             if isinstance(row, bool) or not isinstance(row, int | np.integer) or row < 0:
-                raise ValueError(f"anchors name rows of X by their number, from 0, got {row!r}.")
+                raise ValueError(f"anchors must map row numbers (from 0) to labels, got {row!r}.")
         rows = sorted(row for row, label in anchors.items() if not _is_gap(label, missing))
         return cls(np.array(rows, dtype=np.int64), [anchors[row] for row in rows])
 
@@ -82,59 +85,111 @@ class Facts:
         Rows with a known label, in order.
     labels : ndarray of shape (n_known,)
         Codes of the known labels.
-    class_balance : float or None
-        Known Pr(Y = positive).
+    class_prior : ndarray of shape (n_classes,) or None
+        Known Pr(Y).
     trusted : ndarray of shape (n_trusted,)
         Columns of voters that are known to look at the truth itself, and to beat a coin.
-    sensitivity, specificity : ndarray of shape (n_voters,)
-        Known rates, NaN where unknown; a voter with known rates is trusted.
+    confusion : ndarray of shape (n_voters, n_classes, n_classes)
+        Known Pr(vote | Y), not a number where unknown; a voter with known rates is trusted.
     """
 
     rows: NDArray[np.int64]
     labels: NDArray[np.int8]
-    class_balance: float | None
+    class_prior: NDArray[np.float64] | None
     trusted: NDArray[np.int64]
-    sensitivity: NDArray[np.float64]
-    specificity: NDArray[np.float64]
+    confusion: NDArray[np.float64]
 
     @classmethod
-    def read(cls, votes: Votes, known: KnownLabels, class_balance: float | None, trusted: Any) -> Facts:
+    def read(cls, votes: Votes, known: KnownLabels, class_balance: Any, trusted: Any) -> Facts:
         """Check what was passed to ``fit`` against the classes and voters."""
-        if class_balance is not None and not 0 < class_balance < 1:
-            raise ValueError(
-                f"class_balance is the share of items that are {votes.classes[1]!r}, between 0 and 1, got "
-                f"{class_balance!r}."
-            )
-        columns, sensitivity, specificity = _read_trusted(trusted, votes)
-        return cls(known.rows, known.codes(votes.classes), class_balance, columns, sensitivity, specificity)
+        columns, confusion = _read_trusted(trusted, votes)
+        prior = None if class_balance is None else _read_balance(class_balance, votes.classes)
+        return cls(known.rows, known.codes(votes.classes), prior, columns, confusion)
 
     @property
     def any(self) -> bool:
         """Whether anything is known."""
-        return bool(len(self.rows) or len(self.trusted) or self.class_balance is not None)
+        return bool(len(self.rows) or len(self.trusted) or self.class_prior is not None)
+
+
+def certain_votes(n_classes: int) -> NDArray[np.float64]:
+    """Return the confusions of a voter that speaks known labels."""
+    return confusion_of(CERTAIN, n_classes)
+
+
+def confusion_of(accuracy: float, n_classes: int) -> NDArray[np.float64]:
+    """Return the confusions of a voter that is right so often in every class, and errs evenly."""
+    wrong = (1 - accuracy) / (n_classes - 1)
+    return np.where(np.eye(n_classes, dtype=bool), accuracy, wrong)
 
 
 def _is_gap(label: Any, missing: Any) -> bool:
     return bool(is_missing(label) or (missing is not None and label == missing))
 
 
-def _read_trusted(trusted: Any, votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+def _read_balance(balance: Any, classes: NDArray) -> NDArray[np.float64]:
+    """Return the share of every class: from one number for two classes, or from a mapping or list of all."""
+    labels = classes.tolist()
+    if not isinstance(balance, Mapping) and np.ndim(balance) == 0:
+        if len(labels) > 2:
+            raise ValueError(
+                f"class_balance must be the share of each of {len(labels)} classes, such as "
+                f"{{{labels[0]!r}: 0.5, ...}}, got {balance!r}."
+            )
+        if not 0 < balance < 1:
+            raise ValueError(
+                f"class_balance is the share of items that are {labels[1]!r}, between 0 and 1, got {balance!r}."
+            )
+        return np.array([1 - balance, balance], dtype=np.float64)
+    if isinstance(balance, Mapping):
+        strange = [label for label in balance if label not in labels]
+        if strange:
+            raise ValueError(f"class_balance names {strange[0]!r}, which is not one of the classes {labels}.")
+        lacking = [label for label in labels if label not in balance]
+        if lacking:
+            raise ValueError(f"class_balance has no share for the class {lacking[0]!r}.")
+        balance = [balance[label] for label in labels]
+    shares = np.asarray(balance, dtype=np.float64)
+    if shares.shape != (len(labels),):
+        raise ValueError(f"class_balance must have one share for each of {len(labels)} classes, got {len(shares)}.")
+    if not (shares > 0).all() or abs(shares.sum() - 1) > _SUMS_TO_ONE:
+        raise ValueError(f"class_balance must be positive shares that sum to 1, got a sum of {shares.sum():g}.")
+    return shares / shares.sum()
+
+
+def _read_trusted(trusted: Any, votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return columns and known rates of trusted voters: names or numbers, or a mapping of these to rates."""
-    sensitivity, specificity = np.full(votes.n_voters, np.nan), np.full(votes.n_voters, np.nan)
+    n_classes = votes.n_classes
+    confusion = np.full((votes.n_voters, n_classes, n_classes), np.nan)
     if trusted is None:
-        return np.array([], dtype=np.int64), sensitivity, specificity
+        return np.array([], dtype=np.int64), confusion
     if isinstance(trusted, str):
         raise TypeError(f"trusted must be a list of voters, got the one string {trusted!r}; write [{trusted!r}].")
     columns = np.array([_column(voter, votes) for voter in trusted], dtype=np.int64)
     if isinstance(trusted, Mapping):
         for column, rates in zip(columns, trusted.values(), strict=True):
-            if np.shape(rates) != (2,) or not all(0 < rate < 1 for rate in rates):
-                raise ValueError(
-                    f"known rates are (sensitivity, specificity), each between 0 and 1, got {rates!r} for "
-                    f"{votes.voter_name(column)}."
-                )
-            sensitivity[column], specificity[column] = rates
-    return columns, sensitivity, specificity
+            confusion[column] = _read_rates(rates, n_classes, votes.voter_name(column))
+    return columns, confusion
+
+
+def _read_rates(rates: Any, n_classes: int, voter: str) -> NDArray[np.float64]:
+    """Return a confusion table from (sensitivity, specificity), from the recall of each class, or from a table."""
+    values = np.asarray(rates, dtype=np.float64)
+    between = bool(((values > 0) & (values < 1)).all())
+    if n_classes == 2:
+        if values.shape != (2,) or not between:
+            raise ValueError(
+                f"known rates are (sensitivity, specificity), each between 0 and 1, got {rates!r} for {voter}."
+            )
+        values = values[::-1]
+    if values.shape == (n_classes,) and between:
+        return np.stack([confusion_of(recall, n_classes)[label] for label, recall in enumerate(values)])
+    if values.shape == (n_classes, n_classes) and between and np.allclose(values.sum(axis=1), 1):
+        return values
+    raise ValueError(
+        f"known rates are how often a voter is right in each of {n_classes} classes, or a table of Pr(vote | class) "
+        f"whose rows sum to 1, got {rates!r} for {voter}."
+    )
 
 
 def _column(voter: Any, votes: Votes) -> int:

@@ -1,225 +1,361 @@
-"""Fit the latent tree for given groups: one vote a unit to start, EM, and item subtypes if the votes support them."""
+"""From counted votes to a fit: groups, EM, facts, kinds of items, and what else would explain the votes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from goldless.maths.em import EMResult, ExpectedCounts, KnownRates, RatePrior, run_em
-from goldless.maths.em_large import finish_em
-from goldless.maths.subtypes import SubtypeModel, SubtypePrior, subtype_bins
-from goldless.maths.tree import LatentModel, probability
-from goldless.progress import part
-from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable
-from goldless.votes.whole import WholeVotes
+from goldless.errors import AmbiguousReadingWarning, warn_user
+from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_grouping, nearby_groupings
+from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.fitting.core import FitVotes
+from goldless.fitting.facts import Facts
+from goldless.fitting.fitted import (
+    Convergence,
+    Fitted,
+    Grouping,
+    Guard,
+    Settled,
+    averaged,
+    probabilities,
+    with_silence,
+)
+from goldless.fitting.groups import FoundGroups, find_groups
+from goldless.fitting.known_labels import WithLabels, with_label_voter
+from goldless.fitting.levels import fit_levels, supported_levels
+from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_stage_estimate
+from goldless.fitting.settling import describe_settled, is_open, known_rates, settle
+from goldless.fitting.silence import silent_sums, with_silent_voters
+from goldless.fitting.solve import Balanced, Solver, balance_prior_items, fit_balanced, free_balance, pooled_votes
+from goldless.maths.em import Dirichlet, EMResult
+from goldless.maths.structure.result import UNDECIDED_MARGIN
+from goldless.maths.structure.search import covariance_misfit
+from goldless.maths.tree import TreeModel, log_rates
+from goldless.votes.passes import VoteSums
+from goldless.votes.sample import VoteSample
 
-_BALANCE_PRIOR_ITEMS = 100.0
-_FREE_BALANCE = 0.5  # pseudo-items of each class that are left when the prior gives way
-_ENOUGH_TO_CALIBRATE = 0.5  # of the items that the prior is worth
-_SUBTYPES_PER_CLASS = (2, 3)
-_SUBTYPE_ITERATIONS = 100
-_SUBTYPE_TOL = 1e-5
+_HARD_ITEMS_MISFIT = 1.5  # of the model without groups, from which easy and hard items are averaged in (C > 2)
 
 
-def balance_prior_items(n_items: int, overdispersion: float) -> float:
-    """Return how many items the prior on the class balance is worth, half of them in each class.
+@dataclass(frozen=True)
+class FitOptions:
+    """How a tree is fitted; see the parameters of :class:`~goldless.LatentSML`."""
 
-    Beta(kappa / 2, kappa / 2) with kappa = min(n, 100 phi): as much as a hundred labelled items (a standard
-    deviation of 0.05) where the model holds, so it fades as n grows. Under over-dispersion phi the likelihood
-    counts phi times too much (quasi-likelihood), so the prior is given phi times its weight instead; it is never
-    heavier than the data. Where the votes speak against it, it gives way: :func:`free_balance`.
-    """
-    return min(float(n_items), _BALANCE_PRIOR_ITEMS * overdispersion)
+    prior: tuple[float, float] = (1.0, 0.5)
+    balance_prior: str | float = "auto"
+    max_iter: int = 500
+    tol: float = 1e-7
+    structure: str | ArrayLike = "independent"
+    n_groups: Any = None
+    start: str = "votes"
+    em: bool = True
+    levels: bool = False
+    latent_values: str = "soft"
+    imbalance: str | float = "restricted"
+    abstain: str = "ignore"
 
 
-BalancePrior = TypeVar("BalancePrior", RatePrior, KnownRates)
+def start_prior(votes: FitVotes, options: FitOptions, groups: NDArray[np.int64], overdispersion: float) -> Dirichlet:
+    """Return the pseudo-counts that EM starts with."""
+    if np.shape(options.prior) != (2,) or not all(pseudo >= 0 for pseudo in options.prior):
+        raise ValueError(f"prior must be two pseudo-counts (right, wrong), none negative, got {options.prior!r}")
+    items = options.balance_prior
+    if isinstance(items, str) and items == "auto":
+        items = balance_prior_items(votes.n_items, overdispersion)
+    if isinstance(items, str) or not items >= 0:
+        raise ValueError(f"balance_prior must be 'auto' or a number of items, got {options.balance_prior!r}")
+    n_classes, (right, wrong) = votes.n_classes, options.prior
+    pooled = pooled_votes(n_classes, len(groups))
+    return Dirichlet.of_classes(groups, n_classes, right, wrong, items / n_classes, pooled)
 
 
-class FreeFit(NamedTuple, Generic[BalancePrior]):
-    """A fit without a prior on the class balance, what is left of the prior, and whether the votes ask for it."""
+def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -> Fitted:
+    """Find groups, estimate the tree, and settle by facts what the votes leave open."""
+    known = facts is not None and facts.any
+    found = find_groups(votes, options.structure, options.n_groups)
+    found, fit, guard = _believe(votes, options, found)
+    prior, model = fit.prior, fit.result.model
+    groupings = () if found.structure is None else tuple(reading.groups for reading in found.structure.readings)
+    settled = settle(votes, facts, model, groupings, prior) if known and facts is not None else None
+    if settled is not None:
+        model = settled.candidates[settled.best]
+    grouping = _compare(votes, model, found, guard, settled, prior, groupings)
+    # abstention as a vote
+    heard = options.abstain == "informative" and options.em
+    abstains = votes.cast.sum(axis=0) < votes.n_items
+    abstainers = np.flatnonzero(abstains) if heard else np.array([], dtype=np.int64)
+    sums, model = silent_sums(votes.sums, abstainers), with_silent_voters(model, abstainers)
+    calibration = None
+    result = fit.result
+    if known and facts is not None:
+        result, calibration = _with_facts(votes, facts, options, model, prior, sums, abstainers, found.overdispersion)
+        model = result.model
+    elif len(abstainers):
+        silent_prior = prior.for_groups(model.groups)
+        solver = Solver.of(sums, options.max_iter, options.tol)
+        result = solver.finish(solver.run(model, silent_prior), silent_prior)
+        model = result.model
+    elif fit.free is not None:
+        calibration = calibrated_to(votes.table, fit.table_model, fit.free)
+    core = model.subset(np.arange(votes.sums.n_voters))
+    levels = _find_levels(votes, sums, options, model, result, prior, known)
+    if calibration is None or levels or len(abstainers):
+        calibration = Calibration(1.0, core.class_balance)
+    fitted = _fitted(
+        votes,
+        core,
+        evidence=(model, *levels),
+        columns=votes.voters,
+        abstainers=abstainers,
+        calibration=calibration,
+        convergence=_convergence(result) if options.em else None,
+        balance_items=prior.balance,
+        grouping=grouping,
+        facts=facts,
+        settled=settled,
+    )
+    return _with_sample(votes, fitted)
+
+
+def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
+    """Estimate voters that are independent given the label, by EM from one soft vote each (Dawid and Skene)."""
+    groups = np.arange(votes.sums.n_voters)
+    fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
+    return _fitted(
+        votes, fit.result.model, convergence=_convergence(fit.result), balance_items=fit.prior.balance
+    )
+
+
+def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
+    """Estimate independent voters of two classes from second and third moments, then by EM."""
+    rule = ImbalanceRule(options.imbalance)
+    sums = votes.sums
+    # where EM follows, moments of a sample are a good start
+    model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
+    covariance = Grouping(
+        votes.counted.sketch.pairs.covariance().covariance,
+        *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
+        residual=0.0, residual_path={}, overdispersion=1.0, alternatives=(), ambiguous=False, verdict="",
+    )  # fmt: skip
+    if not options.em:
+        return _fitted(votes, model, grouping=covariance)
+    prior = start_prior(votes, options, model.groups, overdispersion=1.0)
+    solver = Solver.of(sums, options.max_iter, options.tol)
+    result = solver.finish(solver.run(model, prior), prior)
+    return _fitted(votes, result.model, convergence=_convergence(result), grouping=covariance)
+
+
+# -- the steps ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """A fit for given groups: on all votes, and on the table, with what is left of the prior."""
 
     result: EMResult
-    prior: BalancePrior
-    asked_for: bool
+    prior: Dirichlet
+    table_model: TreeModel
+    table_log_likelihood: float
+    free: TreeModel | None = None
 
 
-def free_balance(
-    solve: Callable[..., EMResult], n_items: int, log_likelihood: float, prior: BalancePrior, overdispersion: float
-) -> FreeFit[BalancePrior] | None:
-    """Fit again with a free class balance, and say if the votes ask for it; None if too few items were seen.
+def _fit_groups(
+    votes: FitVotes, options: FitOptions, groups: NDArray[np.int64], overdispersion: float, finish: bool = True
+) -> _Fit:
+    """Estimate the parameters for given groups; the prior on the class balance may give way."""
+    sums = votes.sums
+    prior = start_prior(votes, options, groups, overdispersion)
+    if options.start == "two-stage" or not options.em:
+        rule, hard = ImbalanceRule(options.imbalance), options.latent_values == "hard"
+        on = replace(sums, engine=None) if options.em else sums
+        start = two_stage_estimate(on, votes.covariance, groups, rule, hard)
+    else:
+        start = prior.maximise(sums.packed(groups).unit_votes())
+    if not options.em:
+        ended = EMResult(start, np.nan, np.array([]), 0, True, 0.0)
+        return _Fit(ended, prior, start, np.nan)
+    solver = Solver.of(sums, options.max_iter, options.tol)
+    if votes.n_classes > 2 and votes.one_sided:  # votes that name one class each say nothing about the balance
+        even = np.full(votes.n_classes, 1 / votes.n_classes)
+        prior = replace(prior, known_prior=even, pooled=0.0)
+        fit = Balanced(solver.run(prior.maximise(sums.packed(groups).unit_votes()), prior), prior)
+    elif isinstance(options.balance_prior, str):
+        fit = fit_balanced(solver, start, prior, sums.table.n_items, overdispersion)
+    else:
+        fit = Balanced(solver.run(start, prior), prior)
+    on_table = fit.result
+    result = solver.finish(on_table, fit.prior) if finish else on_table
+    return _Fit(result, fit.prior, on_table.model, on_table.log_likelihood, fit.free)
 
-    The prior of :func:`balance_prior_items` helps where the votes say little about the class balance, and costs up
-    to ten points where they say clearly that it is far from one half. It gives way on two conditions. Freeing it
-    must gain more than phi log(n) / 2 in log-likelihood, the price of one parameter under over-dispersion. And the
-    free fit must see at least 100 phi items in each class, as many as the prior is worth: with fewer a class is too
-    small to learn rates from, and likelihood gains by shrinking it to a few odd items (rules that all vote for one
-    class do this). Half of that is enough to learn from it how probabilities are biased
-    (:func:`goldless.fitting.calibration.calibrated_to`).
 
-    Parameters
-    ----------
-    solve : callable
-        ``solve(prior=...)`` runs EM from the fit with the prior.
-    n_items : int
-        Number of items behind it.
-    log_likelihood : float
-        Of the fit with the prior.
-    prior : RatePrior or KnownRates
-    overdispersion : float
+def _believe(
+    votes: FitVotes, options: FitOptions, found: FoundGroups
+) -> tuple[FoundGroups, _Fit, Guard | None]:
+    """Fit the groups that were found; of more than two classes keep them only if easy and hard items explain less.
+
+    Strong voters agree with each other more than one factor allows, because easy items are easy for all: without this
+    the search takes the best voters for a group and the weak ones for Y.
     """
-    needed = _BALANCE_PRIOR_ITEMS * overdispersion
-    free = prior.with_balance(_FREE_BALANCE)
-    if n_items < 2 * _ENOUGH_TO_CALIBRATE * needed or prior.balance <= _FREE_BALANCE:
-        return None
-    fitted = solve(prior=free)
-    balance = fitted.model.class_balance
-    fewest = n_items * min(balance, 1 - balance)
-    if fewest < _ENOUGH_TO_CALIBRATE * needed:
-        return None
-    gain = fitted.log_likelihood - log_likelihood
-    return FreeFit(fitted, free, gain > overdispersion * np.log(n_items) / 2 and fewest >= needed)
-
-
-def unit_vote_counts(
-    table: PatternTable, groups: NDArray[np.int64], hub: NDArray[np.float64] | None = None
-) -> ExpectedCounts:
-    """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote.
-
-    Parameters
-    ----------
-    table : PatternTable
-    groups : ndarray of shape (n_voters,)
-    hub : ndarray of shape (n_patterns, n_states), optional
-        Start of Pr(state | votes); by default (negative, positive) by the mean over units of their mean vote.
-        This also fixes the sign: most independent *units* are taken to beat a coin, not most voters.
-    """
-    return GroupedPatterns(table, groups).unit_votes(hub)
-
-
-def fit_tree(table: PatternTable, groups: NDArray[np.int64], prior: RatePrior, max_iter: int, tol: float) -> EMResult:
-    """Run EM for given groups from one soft vote a unit."""
-    return fit_passes(GroupedPatterns(table, groups), prior, max_iter, tol)
-
-
-def fit_passes(passes: GroupedPatterns, prior: RatePrior, max_iter: int, tol: float) -> EMResult:
-    """Run EM on votes packed for their groups from one soft vote a unit."""
-    start = prior.maximise(passes.unit_votes(), passes.groups)
-    return run_em(start, passes.expect, prior=prior, max_iter=max_iter, tol=tol)
-
-
-def fit_subtypes(
-    table: PatternTable,
-    model: LatentModel,
-    log_likelihood: float,
-    prior: RatePrior,
-    whole: WholeVotes | None = None,
-) -> tuple[SubtypeModel, ...]:
-    """Return the hubs with subtypes that the votes support: two in each class, then three.
-
-    A hub is supported if its gain in log-likelihood over two states passes the BIC price, log(n) / 2 for each
-    parameter. On real, misspecified votes the likelihood always asks for more states, so it decides whether there
-    are subtypes and not how many; those supported are averaged with the two-state model. Each state keeps the
-    share of positive items that the two-state model sees in it: a state it leaves open stays open.
-
-    If the table is a sample of ``whole``, the sample decides, and hubs that it supports are finished on all votes.
-    """
-    codes, counts = table.codes, table.counts
-    ratio = model.log_likelihood_ratio(codes)
-    if (ratio > 0).all() or (ratio <= 0).all():
-        return ()
-    positive = probability(ratio + model.log_prior_odds)
-    passes = GroupedPatterns(table, model.groups)
-    if whole is not None:
-        log_likelihood = passes.log_likelihood(model)
-    supported: list[SubtypeModel] = []
-    for number, per_class in enumerate(_SUBTYPES_PER_CLASS):
-        hub, is_positive = subtype_bins(ratio, counts, per_class)
-        n_states = len(is_positive)
-        empty = SubtypeModel(
-            groups=model.groups,
-            state_weights=np.full(n_states, 1 / n_states),
-            state_is_positive=is_positive,
-            positive_share=is_positive.astype(float),
-            positive_prior=0.5,
-            group_positive=np.full((model.n_groups, n_states), 0.5),
-            vote_positive=np.full((model.n_voters, n_states), 0.5),
-        )
-        subtype_prior = SubtypePrior(prior.right, prior.wrong, prior.balance, empty)
-        start = subtype_prior.maximise(passes.unit_votes(hub), model.groups)
-        with part("looking for item subtypes", number / 2, (number + 1) / 2):
-            fitted = run_em(start, passes.expect, prior=subtype_prior, max_iter=_SUBTYPE_ITERATIONS, tol=_SUBTYPE_TOL)
-        price = 0.5 * np.log(table.n_items) * (n_states - 2) * (model.n_groups + 1)
-        if fitted.log_likelihood - log_likelihood <= price:
-            break
-        if whole is None:
-            supported.append(fitted.model.with_classes(codes, counts, positive))
-            continue
-        fitted = finish_em(
-            fitted.model,
-            passes.expect,
-            whole.expect,
-            prior=subtype_prior,
-            max_iter=_SUBTYPE_ITERATIONS,
-            tol=_SUBTYPE_TOL,
-        )
-        shares = whole.sum_codes(partial(_class_shares, fitted.model, model, whole.voters))
-        supported.append(fitted.model.with_shares(*shares))
-    return tuple(supported)
-
-
-def _class_shares(
-    subtypes: SubtypeModel,
-    model: LatentModel,
-    voters: NDArray[np.int64],
-    codes: NDArray[np.int8],
-    counts: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the items of each state, and those of them that the two-state model sees as positive."""
-    core = np.ascontiguousarray(codes[:, voters])
-    counts = counts * (core >= 0).any(axis=1)
-    positive = probability(model.log_likelihood_ratio(core) + model.log_prior_odds)
-    states = subtypes.state_posterior(core)
-    return counts @ states, (counts * positive) @ states
-
-
-def averaged_ratio(ratios: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Average log-likelihood ratios as posteriors with even odds, and return the log-odds of the mean."""
-    if len(ratios) == 1:
-        return ratios[0]
-    mean = np.mean([np.tanh(ratio / 2) for ratio in ratios], axis=0)
-    return 2 * np.arctanh(mean.clip(-1 + 1e-15, 1 - 1e-15))
-
-
-def with_abstention(codes: NDArray[np.int8], voters: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Add, for some voters, a vote on whether they vote at all.
-
-    Given the state of a voter's parent, Pr(vote, voted) = Pr(voted) Pr(vote | voted), so a second voter beside the
-    first says all there is to say.
-    """
-    if not len(voters):
-        return np.ascontiguousarray(codes)
-    return np.ascontiguousarray(np.hstack([codes, (codes[:, voters] >= 0).astype(np.int8)]))
-
-
-def with_silent_abstention(model: LatentModel, voters: NDArray[np.int64]) -> LatentModel:
-    """Return the model of votes and abstentions in which abstention says nothing yet, for EM to start from.
-
-    The abstention of a voter in a group hangs on the group's latent, that of a voter alone on Y.
-    """
-    groups = model.groups[voters]
-    alone = (np.bincount(model.groups) == 1)[groups]
-    fresh = model.n_groups + np.cumsum(alone) - 1
-    even, ones = np.full(len(voters), 0.5), np.ones(int(alone.sum()))
-    return LatentModel(
-        groups=np.concatenate([model.groups, np.where(alone, fresh, groups)]),
-        class_balance=model.class_balance,
-        group_sensitivity=np.concatenate([model.group_sensitivity, ones]),
-        group_specificity=np.concatenate([model.group_specificity, ones]),
-        sensitivity_given_group=np.concatenate([model.sensitivity_given_group, even]),
-        specificity_given_group=np.concatenate([model.specificity_given_group, even]),
+    fit = partial(_fit_groups, votes, options, overdispersion=found.overdispersion)
+    alone = np.arange(len(found.groups))
+    searched = isinstance(options.structure, str) and options.structure == "search"
+    if votes.n_classes == 2 or not searched or found.groups.max() == len(alone) - 1:
+        return found, fit(groups=found.groups), None
+    flat, grouped = fit(groups=alone, finish=False), fit(groups=found.groups)
+    levels = fit_levels(votes.sums, flat.table_model, flat.prior, 2)
+    of_levels = -np.inf if levels is None else levels[0].log_likelihood
+    n_groups, n_classes = int((np.bincount(found.groups) > 1).sum()), votes.n_classes
+    half = np.log(votes.table.n_items) / 2
+    gain = grouped.table_log_likelihood - flat.table_log_likelihood
+    price_of_groups = half * n_groups * n_classes * (n_classes - 1)
+    price_of_levels = half * (len(alone) * n_classes + n_classes)
+    kept = gain > half * n_groups and (
+        grouped.table_log_likelihood - price_of_groups > of_levels - price_of_levels
     )
+    guard = Guard(
+        votes.spread_groups(found.groups),
+        flat.table_log_likelihood,
+        grouped.table_log_likelihood,
+        of_levels,
+        bool(kept),
+    )
+    if kept:
+        return found, grouped, guard
+    return replace(found, groups=alone), fit(groups=alone), guard
+
+
+def _compare(
+    votes: FitVotes,
+    model: TreeModel,
+    found: FoundGroups,
+    guard: Guard | None,
+    settled: Settled | None,
+    prior: Dirichlet,
+    groupings: tuple[NDArray[np.int64], ...],
+) -> Grouping:
+    """Fit the nearest other groupings, say what they would change, and warn if votes and facts cannot decide."""
+    structure = found.structure
+    others = () if structure is None else nearby_groupings(votes.sums, model, structure, prior)
+    guarded = guard is not None and not guard.kept
+    if settled is None:
+        nearest = next((other for other in others if other.labels_changed > NOTABLE_CHANGE), None)
+        ambiguous = nearest is not None and nearest.margin < UNDECIDED_MARGIN and not guarded
+        verdict = describe_grouping(votes, model.groups, nearest, ambiguous, structure, guarded)
+    else:
+        ambiguous = is_open(settled, votes.table)
+        verdict = describe_settled(settled, len(votes.core_voter))
+    if ambiguous:
+        warn_user(verdict, AmbiguousReadingWarning)
+    return Grouping(
+        votes.counted.sketch.pairs.covariance().covariance,
+        found.score,
+        found.v_on,
+        found.v_off,
+        found.residual,
+        found.residual_path,
+        found.overdispersion,
+        tuple(replace(other, groups=votes.spread_groups(other.groups)) for other in others),
+        ambiguous,
+        verdict,
+        guard,
+        groupings,
+    )
+
+
+def _with_facts(
+    votes: FitVotes,
+    facts: Facts,
+    options: FitOptions,
+    model: TreeModel,
+    prior: Dirichlet,
+    sums: VoteSums,
+    abstainers: NDArray[np.int64],
+    overdispersion: float,
+) -> tuple[EMResult, Calibration | None]:
+    """Run EM on the votes and one more voter, certain and alone, that speaks the known labels."""
+    picked = votes.counted.picked
+    voted = picked.voted(votes.voters)
+    rows = picked.take(voted)
+    codes = with_silence(rows.codes[:, votes.voters], abstainers)
+    start = with_label_voter(model)
+    known = known_rates(votes, facts, prior, start)
+    start = known.impose(start)
+    labelled = WithLabels.of(sums.expect, codes, facts.labels[voted], rows.counts, start)
+    # a sample knows no labels: what they change is part of what it lacks
+    on_table = labelled if sums.engine is None else WithLabels(sums.expect_table)
+    solver = Solver(on_table, None if sums.engine is None else labelled, options.max_iter, options.tol)
+    result = solver.finish_from(start, known)
+    voters = np.arange(model.n_voters)
+    of_voters = result.model.subset(voters)
+    without = replace(result, model=of_voters)
+    if not isinstance(options.balance_prior, str) or len(abstainers):
+        return without, None
+    again = partial(solver.finish_from, result.model)
+    free = free_balance(again, votes.n_items, result.log_likelihood, known, overdispersion)
+    if free is None:
+        return without, None
+    return without, calibrated_to(sums.table, of_voters, free.result.model.subset(voters))
+
+
+def _find_levels(
+    votes: FitVotes,
+    sums: VoteSums,
+    options: FitOptions,
+    model: TreeModel,
+    result: EMResult,
+    prior: Dirichlet,
+    known: bool,
+) -> tuple[TreeModel, ...]:
+    """Return the hubs with kinds of items that the votes support, if they are wanted."""
+    if not (options.levels and options.em):
+        return ()
+    if votes.n_classes > 2 and covariance_misfit(votes.covariance) < _HARD_ITEMS_MISFIT:
+        return ()
+    of_votes = result.log_likelihood
+    if known or sums.engine is not None:  # that of votes and known labels, or of all votes
+        of_votes = sums.packed(model.groups).log_likelihood(model)
+    return supported_levels(sums, model, of_votes, prior)
+
+
+def _fitted(votes: FitVotes, core: TreeModel, **more: Any) -> Fitted:
+    """Return the fit of all voters from the model of the fitted ones."""
+    return Fitted(
+        classes=votes.votes.classes,
+        voters=votes.votes.voters,
+        model=votes.embed(core),
+        tie=votes.commonest_class,
+        how_counted=votes.counted.how,
+        informative=votes.core_voter >= 0,
+        **more,
+    )
+
+
+def _convergence(result: EMResult) -> Convergence:
+    return Convergence(result.log_likelihood, result.n_iter, result.converged, result.gap)
+
+
+def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
+    """Keep what panels are judged by, and with kinds of items how far each voter agrees with the averaged posterior."""
+    table = votes.counted.sketch.table
+    evidence = fitted.log_likelihood(table.codes)
+    sample = VoteSample.of(table.codes, table.counts, probabilities(fitted.log_posterior(evidence)))
+    if len(fitted.evidence) == 1:
+        return replace(fitted, sample=sample)
+    everyone = votes.counted.sums(np.arange(votes.votes.n_voters))
+    right, cast = everyone.sum(partial(_agreement, fitted))
+    recall = np.divide(right, cast, out=np.full(cast.shape, 1 / votes.n_classes), where=cast > 0)
+    return replace(fitted, sample=sample, recall=recall)
+
+
+def _agreement(
+    fitted: Fitted, codes: NDArray[np.int8], counts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the expected votes of each voter that are right, and all of them, on the items of each class."""
+    posterior = probabilities(fitted.log_likelihood(codes) + log_rates(fitted.model.class_prior))
+    items = counts[:, None] * posterior
+    right = np.stack([(codes == label).T @ items[:, label] for label in range(fitted.n_classes)], axis=1)
+    return right, (codes >= 0).T @ items

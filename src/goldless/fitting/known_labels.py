@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.fitting.facts import certain_votes
 from goldless.maths.em import ExpectedCounts
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import TreeModel
 from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable
+from goldless.votes.rows import PatternTable
 
-Expect = Callable[[LatentModel], ExpectedCounts]
+Expect = Callable[[TreeModel], ExpectedCounts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class WithLabels:
         codes: NDArray[np.int8],
         labels: NDArray[np.int8],
         items: NDArray[np.int64] | None,
-        groups: NDArray[np.int64],
+        model: TreeModel,
     ) -> WithLabels:
         """Take the rows with a known label.
 
@@ -56,16 +57,16 @@ class WithLabels:
             Codes of the labels.
         items : ndarray of shape (n_known,) or None
             How many items each row stands for; None if one.
-        groups : ndarray of shape (n_voters + 1,)
-            Groups of the voters, and of the one that speaks the labels.
+        model : TreeModel
+            Model of the voters, and of the one that speaks the labels.
         """
         if not len(labels):
             return cls(of_votes)
-        table = PatternTable.of(np.ascontiguousarray(codes), items)
-        spoken = PatternTable.of(np.column_stack([codes, labels]), items)
-        return cls(of_votes, GroupedPatterns(table, groups[:-1]), GroupedPatterns(spoken, groups))
+        table = PatternTable.of(np.ascontiguousarray(codes), model.n_symbols, items)
+        spoken = PatternTable.of(np.column_stack([codes, labels]), model.n_symbols, items)
+        return cls(of_votes, GroupedPatterns(table, model.groups[:-1]), GroupedPatterns(spoken, model.groups))
 
-    def __call__(self, model: LatentModel) -> ExpectedCounts:
+    def __call__(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model whose last voter speaks the labels."""
         voters = model.subset(np.arange(model.n_voters - 1))
         counts = _with_silent_voter(self.of_votes(voters))
@@ -78,6 +79,22 @@ class WithLabels:
             np.maximum(counts.votes - less.votes, 0.0) + more.votes,
             counts.log_likelihood - less.log_likelihood + more.log_likelihood,
         )
+
+
+def with_label_voter(model: TreeModel) -> TreeModel:
+    """Return the model with one more voter, alone and certain, that speaks the known labels."""
+    return with_voters_alone(model, certain_votes(model.n_classes)[None])
+
+
+def with_voters_alone(model: TreeModel, votes: NDArray[np.float64]) -> TreeModel:
+    """Return the model with more voters, each alone with Y, that have these confusions."""
+    n_more = len(votes)
+    return TreeModel(
+        np.concatenate([model.groups, model.n_groups + np.arange(n_more)]),
+        model.prior,
+        np.concatenate([model.latents, np.tile(np.eye(model.n_states), (n_more, 1, 1))]),
+        np.concatenate([model.votes, votes]),
+    )
 
 
 def _with_silent_voter(counts: ExpectedCounts) -> ExpectedCounts:

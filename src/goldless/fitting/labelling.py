@@ -14,8 +14,9 @@ from goldless.io.writing import LabelWriter
 from goldless.kernels.threads import row_chunks
 from goldless.metrics import balanced_accuracy_of
 from goldless.votes.counted import DistinctPass, on_distinct_rows
-from goldless.votes.engine import EncodedSource
-from goldless.votes.rows import CHUNK_ROWS, Beside
+from goldless.votes.engine import CHUNK_ROWS
+from goldless.votes.rows import Beside
+from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes
 from goldless.whole_file import whole_file
 
@@ -28,11 +29,11 @@ class Written:
 
     Attributes
     ----------
-    classes : ndarray of shape (2,)
-        Labels, (negative, positive).
-    labelled : ndarray of shape (2,)
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    labelled : ndarray of shape (n_classes,)
         How many items got each label.
-    confusion : ndarray of shape (2, 2) or None
+    confusion : ndarray of shape (n_classes, n_classes) or None
         How many items of each true class got each label; None if the source has no truth.
     """
 
@@ -52,33 +53,35 @@ class Written:
 
 
 def write_labels(
-    answer: Answer, votes: Votes | EncodedSource, classes: NDArray, path: Any, known: KnownLabels
+    answer: Answer, votes: Votes | VoteSource, classes: NDArray, path: Any, known: KnownLabels
 ) -> Written:
     """Write the label of every item and its probability to a file that is whole or not there at all.
 
     Parameters
     ----------
     answer : callable
-        Returns the code of the label and the probability of the positive class for rows of codes.
-    votes : Votes or EncodedSource
-    classes : ndarray of shape (2,)
-        Labels, (negative, positive).
+        Returns the code of the label and the probability of each class for rows of codes.
+    votes : Votes or VoteSource
+    classes : ndarray of shape (n_classes,)
+        Labels.
     path : path
         File that ends in ``.parquet``, ``.csv`` or ``.tsv``.
     known : KnownLabels
         Rows whose label is known: they keep it.
     """
-    labelled = np.zeros(2, dtype=np.int64)
-    confusion = np.zeros((2, 2), dtype=np.int64)
+    n_classes = len(classes)
+    labelled = np.zeros(n_classes, dtype=np.int64)
+    confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
     scored = False
     known_codes = known.codes(classes)
     with whole_file(path) as draft, LabelWriter(draft, str(path), classes) as writer:
         for answers, beside in _answers(answer, votes):
-            start, codes, probability = writer.n_rows, answers[:, 0].astype(np.int8), answers[:, 1]
+            start, codes, probability = writer.n_rows, answers[:, 0].astype(np.int8), answers[:, 1:]
             first, last = np.searchsorted(known.rows, [start, start + len(codes)])
             here = known.rows[first:last] - start
-            codes[here] = probability[here] = known_codes[first:last]
-            labelled += np.bincount(codes, minlength=2)
+            codes[here] = known_codes[first:last]
+            probability[here] = np.eye(n_classes)[known_codes[first:last]]
+            labelled += np.bincount(codes, minlength=n_classes)
             if beside.truth is not None:
                 scored, has_truth = True, beside.truth >= 0
                 np.add.at(confusion, (beside.truth[has_truth], codes[has_truth]), 1)
@@ -88,9 +91,9 @@ def write_labels(
     return Written(classes, labelled, confusion if scored else None)
 
 
-def _answers(answer: Answer, votes: Votes | EncodedSource) -> Iterator[tuple[NDArray[np.float64], Beside]]:
+def _answers(answer: Answer, votes: Votes | VoteSource) -> Iterator[tuple[NDArray[np.float64], Beside]]:
     """Yield labels and probabilities of blocks of rows, with what stands beside the rows."""
-    if isinstance(votes, EncodedSource):
+    if isinstance(votes, VoteSource):
         yield from votes.rows(DistinctPass(answer))
         return
     for rows in row_chunks(votes.n_items, CHUNK_ROWS):

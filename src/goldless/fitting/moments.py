@@ -1,4 +1,4 @@
-"""Moment estimates of the latent model from patterns: one stage without groups, two with (Algorithm 3)."""
+"""Moment estimates of the latent model of two classes: one stage without groups, two with (Algorithm 3)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ from goldless.maths.spectral import (
     rates_from_loadings,
     spectral_loadings,
 )
-from goldless.maths.tree import LatentModel, independent_model
-from goldless.votes.passes import third_moment_sums
-from goldless.votes.patterns import PatternTable
-from goldless.votes.sums import TableSums, VoteSums, WholeSums
-from goldless.votes.whole import WholeVotes
+from goldless.maths.tree import LatentModel, TreeModel
+from goldless.votes.passes import VoteSums, third_moment_sums
 
 IMBALANCE_METHODS = ("restricted", "tensor", "restricted-as-published")
 _ATTENUATION_FLOOR = 0.05
@@ -54,7 +51,7 @@ class ImbalanceRule:
         """The rule for a group's latent, whose balance is never the known one of Y."""
         return self if isinstance(self.method, str) else ImbalanceRule("restricted")
 
-    def find(self, votes: VoteSums, moment: Callable[[], float], model: Callable[[float], LatentModel]) -> float:
+    def find(self, votes: VoteSums, moment: Callable[[], float], model: Callable[[float], TreeModel]) -> float:
         """Return b: ``moment`` is the third moment, ``model`` the model that the moments tie to b."""
         if not isinstance(self.method, str):
             return float(self.method)
@@ -65,13 +62,13 @@ class ImbalanceRule:
             counts = votes.expect(model(imbalance))
             below, above = (model(imbalance + step) for step in (-_STEP, _STEP))
             slope = (
-                counts.labels @ (np.log(above.state_weights) - np.log(below.state_weights))
-                + (counts.latents * (_log(above.group_rates) - _log(below.group_rates))).sum()
+                counts.labels @ (np.log(above.prior) - np.log(below.prior))
+                + (counts.latents * (_log(above.latents) - _log(below.latents))).sum()
                 + (counts.votes * (above.log_votes - below.log_votes)).sum()
             ) / (2 * _STEP)  # of the expected log-likelihood, which has the slope of the likelihood itself
             return counts.log_likelihood, float(slope)
 
-        return imbalance_by_slope(evaluate, lambda imbalance: votes.look(model(imbalance)))
+        return imbalance_by_slope(evaluate, lambda imbalance: votes.expect_table(model(imbalance)).log_likelihood)
 
 
 def _log(rates: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -79,26 +76,19 @@ def _log(rates: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def independent_estimate(
-    table: PatternTable, estimate: CovarianceEstimate, rule: ImbalanceRule, whole: WholeVotes | None = None
-) -> LatentModel:
+    votes: VoteSums, estimate: CovarianceEstimate, rule: ImbalanceRule
+) -> TreeModel:
     """Return the spectral estimate of accuracies and class balance for conditionally independent voters.
 
     Two voters are not enough to tell accuracies apart: both get the same loading, and the class balance is
-    read off their mean vote. If the table is a sample of ``whole``, all votes are gone through.
+    read off their mean vote. All votes are gone through, also if there is a table of a sample.
     """
-    return _independent(_sums(table, whole), estimate, rule)
-
-
-def _sums(table: PatternTable, whole: WholeVotes | None) -> VoteSums:
-    return TableSums(table) if whole is None else WholeSums(whole, table)
-
-
-def _independent(votes: VoteSums, estimate: CovarianceEstimate, rule: ImbalanceRule) -> LatentModel:
     loadings = spectral_loadings(estimate.covariance, estimate.known, _pair_weights(estimate))
 
-    def model(imbalance: float) -> LatentModel:
-        rates = rates_from_loadings(estimate.mean, loadings, imbalance, rule.as_published)
-        return independent_model((1 + imbalance) / 2, *rates)
+    def model(imbalance: float) -> TreeModel:
+        sensitivity, specificity = rates_from_loadings(estimate.mean, loadings, imbalance, rule.as_published)
+        ones = np.ones(votes.n_voters)
+        return LatentModel(np.arange(len(ones)), (1 + imbalance) / 2, ones, ones, sensitivity, specificity)
 
     if votes.n_voters < 3:
         return model(float(np.clip((np.sign(loadings) * estimate.mean).mean(), -0.9, 0.9)))
@@ -125,7 +115,7 @@ class GroupValues:
     Attributes
     ----------
     groups : ndarray of shape (n_voters,)
-    models : tuple of LatentModel or None, one for each group
+    models : tuple of TreeModel or None, one for each group
         Members as independent voters on the group's latent; None for a voter alone, whose vote is the value.
     hard : bool
         Whether the more likely value of the latent takes the place of the expected one.
@@ -134,7 +124,7 @@ class GroupValues:
     """
 
     groups: NDArray[np.int64]
-    models: tuple[LatentModel | None, ...]
+    models: tuple[TreeModel | None, ...]
     hard: bool
     sign: NDArray[np.float64]
 
@@ -150,7 +140,7 @@ class GroupValues:
             elif self.hard:
                 values[:, group] = np.sign(model.log_likelihood_ratio(votes))
             else:
-                values[:, group] = 2 * model.posterior(votes) - 1
+                values[:, group] = 2 * model.posterior(votes)[:, 1] - 1
         return values * self.sign, observed
 
 
@@ -199,13 +189,12 @@ def _third_moment(votes: VoteSums, values_of: ValuesOf, loadings: NDArray[np.flo
 
 
 def two_stage_estimate(
-    table: PatternTable,
+    votes: VoteSums,
     estimate: CovarianceEstimate,
     groups: NDArray[np.int64],
     rule: ImbalanceRule,
     hard: bool = False,
-    whole: WholeVotes | None = None,
-) -> LatentModel:
+) -> TreeModel:
     """Estimate the latent model for known groups (Algorithm 3).
 
     First every group by itself, as independent voters on its latent; then the latents, as independent voters
@@ -214,10 +203,9 @@ def two_stage_estimate(
     Cov(alpha_k, Z) Var(E[alpha_k | votes]) / Var(alpha_k).
 
     A group of one voter has alpha = Y. With two groups the two loadings cannot be told apart and are equal. If the
-    table is a sample of ``whole``, all votes are gone through: once for every group, once for the latents, and about
-    ten times for each class imbalance that is not read off a table of few patterns.
+    table is a sample, all votes are gone through: once for every group, once for the latents, and about ten times for
+    each class imbalance that is not read off a table of few patterns.
     """
-    votes = _sums(table, whole)
     alone = np.bincount(groups) == 1
     models = tuple(
         None if alone[group] else _of_group(votes, estimate, np.flatnonzero(groups == group), rule)
@@ -242,7 +230,7 @@ def two_stage_estimate(
     loadings, mean = sign * loadings, sign * mean
     given = _rates_given_group(groups, models, turned)
 
-    def model(imbalance: float) -> LatentModel:
+    def model(imbalance: float) -> TreeModel:
         sensitivity, specificity = rates_from_loadings(mean, loadings, imbalance, rule.as_published)
         single = alone[groups]
         return LatentModel(
@@ -262,9 +250,9 @@ def two_stage_estimate(
 
 def _of_group(
     votes: VoteSums, estimate: CovarianceEstimate, members: NDArray[np.int64], rule: ImbalanceRule
-) -> LatentModel:
+) -> TreeModel:
     """Return the members of a group as independent voters on its latent."""
-    return _independent(votes.voters(members), _of_voters(estimate, members), rule.of_latents)
+    return independent_estimate(votes.voters(members), estimate.voters(members), rule.of_latents)
 
 
 def _is_contrary(estimate: CovarianceEstimate, members: NDArray[np.int64]) -> bool:
@@ -272,7 +260,7 @@ def _is_contrary(estimate: CovarianceEstimate, members: NDArray[np.int64]) -> bo
 
 
 def _rates_given_group(
-    groups: NDArray[np.int64], models: tuple[LatentModel | None, ...], turned: NDArray[np.bool_]
+    groups: NDArray[np.int64], models: tuple[TreeModel | None, ...], turned: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return sensitivity and specificity of every voter towards its group's latent, 1 for a voter alone."""
     rates = np.ones((2, len(groups)))
@@ -281,16 +269,6 @@ def _rates_given_group(
             towards = np.stack([model.sensitivity, model.specificity])
             rates[:, groups == group] = 1 - towards[::-1] if turned[group] else towards
     return rates
-
-
-def _of_voters(estimate: CovarianceEstimate, voters: NDArray[np.integer]) -> CovarianceEstimate:
-    block = np.ix_(voters, voters)
-    return CovarianceEstimate(
-        estimate.covariance[block],
-        estimate.standard_error[block],
-        estimate.mean[voters],
-        estimate.n_pairs[block],
-    )
 
 
 def _pair_weights(estimate: CovarianceEstimate) -> NDArray[np.float64] | None:

@@ -1,148 +1,134 @@
-"""Settle by facts what votes leave open: weigh the readings of the votes by how well they foretell known labels."""
+"""Settle by facts what votes leave open: weigh groupings by how well they predict known labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit, logsumexp
+from scipy.special import log_softmax, logsumexp
 
 from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_groups
 from goldless.fitting.core import FitVotes
-from goldless.fitting.facts import Facts
-from goldless.fitting.fit import fit_tree
+from goldless.fitting.facts import Facts, certain_votes
+from goldless.fitting.fitted import Settled
+from goldless.fitting.solve import fit_groups
 from goldless.maths.checks import relabel
-from goldless.maths.em import KnownRates, RatePrior
+from goldless.maths.em import Dirichlet
 from goldless.maths.structure.partitions import rerootings
-from goldless.maths.tree import LatentModel, log_odds
-from goldless.votes.patterns import PatternTable
+from goldless.maths.tree import TreeModel, log_rates
+from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable
 
-_READINGS_WEIGHED = 12
-_SAME_LABELS = 0.01  # readings that differ in a smaller share of the labels are one
-_FIRST_READING = 0.9  # what the reading of the votes alone is worth against all others together
-_FLIPPED = 1e-4  # what a reading is worth with the classes exchanged: most independent units beat a coin
-_TEMPERS = (0.05, 0.1, 0.2, 0.4, 0.8)  # how far to believe a reading's log-odds; real votes depend more than modelled
-_SHIFTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)  # log-odds of the classes among items with known labels
-LARGEST_RATIO = 20.0  # no reading is surer of a label than this, in log-odds
-_BALANCE_ERROR = np.log(2.0)  # standard error of a reading's class balance on real votes, in log-odds
-CERTAIN = 1 - 1e-6  # rate of the voter that speaks known labels
-_SETTLED = 0.95  # a reading this probable needs no further facts
+_GROUPINGS_WEIGHED = 12
+_SAME_LABELS = 0.01  # models that differ in a smaller share of the labels are one
+_FIRST = 0.9  # what the grouping of the votes alone is worth against all others together
+_FLIPPED = 1e-4  # what a model is worth with the two classes exchanged: most independent units beat a coin
+_TEMPERS = (0.05, 0.1, 0.2, 0.4, 0.8)  # how far to believe a model's log-odds; real votes depend more than modelled
+_SHIFTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)  # log-odds of a class among items with known labels
+LARGEST_RATIO = 20.0  # no model is surer of a label than this, in log-odds
+_BALANCE_ERROR = np.log(2.0)  # standard error of a model's class balance on real votes, in log-odds
+_SETTLED = 0.95  # a grouping this probable needs no further facts
 _ITERATIONS = 60
 _TOL = 1e-5
 
 
-class Settled(NamedTuple):
-    """The readings weighed.
-
-    Attributes
-    ----------
-    candidates : tuple of LatentModel
-        Readings of the fitted voters that differ in their labels, the one of the votes alone first.
-    weights : ndarray of shape (n_candidates,)
-        How probable each is, given the facts.
-    right : ndarray of shape (n_candidates,)
-        How many of the known labels each foretells.
-    n_known : int
-        How many labels are known.
-    """
-
-    candidates: tuple[LatentModel, ...]
-    weights: NDArray[np.float64]
-    right: NDArray[np.int64]
-    n_known: int
-
-    @property
-    def best(self) -> int:
-        """The most probable reading."""
-        return int(np.argmax(self.weights))
-
-    def is_open(self, table: PatternTable) -> bool:
-        """Whether a reading that is still probable would change many labels."""
-        positive = [
-            self.candidates[number].log_likelihood_ratio(table.codes) > 0
-            for number in (self.best, *np.flatnonzero(self.weights > 1 - _SETTLED))
-        ]
-        return any(table.counts @ (other != positive[0]) > NOTABLE_CHANGE * table.n_items for other in positive[1:])
+def is_open(settled: Settled, table: PatternTable) -> bool:
+    """Whether a candidate that is still probable would change many labels."""
+    labels = [
+        labels_of(settled.candidates[number], table)
+        for number in (settled.best, *np.flatnonzero(settled.weights > 1 - _SETTLED))
+    ]
+    return any(table.counts @ (other != labels[0]) > NOTABLE_CHANGE * table.n_items for other in labels[1:])
 
 
-def candidate_readings(
-    table: PatternTable, model: LatentModel, groupings: Iterable[NDArray[np.int64]], prior: RatePrior
-) -> tuple[LatentModel, ...]:
+def labels_of(model: TreeModel, table: PatternTable) -> NDArray[np.int64]:
+    """Return the class of largest likelihood of every pattern."""
+    return model.class_log_likelihood(table.codes).argmax(axis=1)
+
+
+def candidate_models(
+    votes: VoteSums, model: TreeModel, groupings: Iterable[NDArray[np.int64]], prior: Dirichlet
+) -> tuple[TreeModel, ...]:
     """Fit other groupings and, if there are any, none at all; keep those that label otherwise than all before."""
-    kept, labels = [model], [model.log_likelihood_ratio(table.codes) > 0]
-    others = list(groupings)[: _READINGS_WEIGHED + 1]
+    table = votes.table
+    kept, labels = [model], [labels_of(model, table)]
+    others = list(groupings)[: _GROUPINGS_WEIGHED + 1]
     for groups in [*others, np.arange(model.n_voters)] if others else []:
         if groups.max() == 0 or any(np.array_equal(groups, other.groups) for other in kept):
             continue
-        other = fit_tree(table, groups, prior, _ITERATIONS, _TOL).model
-        positive = other.log_likelihood_ratio(table.codes) > 0
-        if all(table.counts @ (positive != known) >= _SAME_LABELS * table.n_items for known in labels):
+        other = fit_groups(votes, groups, prior, _ITERATIONS, _TOL).model
+        of_other = labels_of(other, table)
+        if all(table.counts @ (of_other != known) >= _SAME_LABELS * table.n_items for known in labels):
             kept.append(other)
-            labels.append(positive)
+            labels.append(of_other)
     return tuple(kept)
 
 
-def habitual_weights(n_readings: int) -> NDArray[np.float64]:
-    """Return what each reading is worth before the facts: nine tenths for that of the votes alone."""
-    if n_readings == 1:
+def habitual_weights(n_candidates: int) -> NDArray[np.float64]:
+    """Return what each candidate is worth before the facts: nine tenths for that of the votes alone."""
+    if n_candidates == 1:
         return np.ones(1)
-    return np.array([_FIRST_READING] + [(1 - _FIRST_READING) / (n_readings - 1)] * (n_readings - 1))
+    return np.array([_FIRST] + [(1 - _FIRST) / (n_candidates - 1)] * (n_candidates - 1))
 
 
 def settle(
     votes: FitVotes,
     facts: Facts,
-    model: LatentModel,
+    model: TreeModel,
     groupings: Iterable[NDArray[np.int64]],
-    prior: RatePrior,
+    prior: Dirichlet,
 ) -> Settled:
-    """Weigh the readings of the votes by facts.
+    """Weigh the groupings of the votes by facts.
 
-    Re-rooting leaves the distribution of the votes as it was, so the reading of the votes alone (fewest voters in
-    groups) is only a habit: it gets nine tenths of the weight before the facts, the other readings share the rest,
-    and each reading with its classes exchanged gets a ten-thousandth of its own: items that separate readings are
-    often those on which the usual reading errs, and a few of them must not turn everything round. Known labels
-    multiply the weight by how well the reading foretells them. Its log-odds are too sure on real votes, by an unknown
-    factor, so this is averaged over factors and over class balances. A known class balance counts against readings
+    Re-rooting leaves the distribution of the votes as it was, so the grouping of the votes alone (fewest voters in
+    groups) is only a habit: it gets nine tenths of the weight before the facts, the others share the rest, and of two
+    classes each with its classes exchanged gets a ten-thousandth of its own: items that separate groupings are
+    often those on which the usual one errs, and a few of them must not turn everything round. Known labels
+    multiply the weight by how well the model predicts them. Its log-odds are too sure on real votes, by an unknown
+    factor, so this is averaged over factors and over class balances. A known class balance counts against models
     that estimate another one; their estimates are taken to be good to a factor of two in the odds. Trusted voters are
     alone with Y, and beat a coin.
     """
     trusted = np.unique(votes.core_voter[facts.trusted])
     trusted = trusted[trusted >= 0]
-    table = votes.table
     if len(trusted):
         groupings = _with_voters_alone([model.groups, *groupings], trusted)
-        first = fit_tree(table, groupings[0], prior, _ITERATIONS, _TOL).model
-        readings = candidate_readings(table, first, groupings[1:], prior)
-        readings = tuple(reading for reading in readings if _are_alone(reading.groups, trusted))
+        first = fit_groups(votes.sums, groupings[0], prior, _ITERATIONS, _TOL).model
+        models = candidate_models(votes.sums, first, groupings[1:], prior)
+        models = tuple(candidate for candidate in models if _are_alone(candidate.groups, trusted))
     else:
-        readings = candidate_readings(table, model, groupings, prior)
-    habit = habitual_weights(len(readings))
-    candidates = (*readings, *(reading.flipped() for reading in readings))
-    balances = np.array([candidate.log_prior_odds for candidate in candidates])
-    log_weights = np.log(np.concatenate([habit, _FLIPPED * habit]))
+        models = candidate_models(votes.sums, model, groupings, prior)
+    habit, candidates = habitual_weights(len(models)), models
+    log_weights = np.log(habit)
+    if votes.n_classes == 2:
+        candidates = (*models, *(candidate.flipped() for candidate in models))
+        log_weights = np.concatenate([log_weights, np.log(_FLIPPED * habit)])
     if len(trusted):
-        accuracy = [candidate.balanced_accuracy[trusted].mean() for candidate in candidates]
-        log_weights = np.where(np.array(accuracy) >= 0.5, log_weights, -np.inf)
-    if facts.class_balance is not None:
-        error = (log_odds(np.array(facts.class_balance)) - balances) / _BALANCE_ERROR
-        log_weights = log_weights - error**2 / 2
-    codes = np.ascontiguousarray(votes.known.codes[:, votes.voters])
-    positive = facts.labels == 1
-    ratios = np.array([candidate.log_likelihood_ratio(codes) for candidate in candidates])
+        chance = 1 / votes.n_classes
+        accuracy = np.array([candidate.balanced_accuracy[trusted].mean() for candidate in candidates])
+        log_weights = np.where(accuracy >= chance, log_weights, -np.inf)
+    if facts.class_prior is not None:
+        balances = np.array([log_rates(candidate.class_prior) for candidate in candidates])
+        error = (log_rates(facts.class_prior) - balances) / _BALANCE_ERROR
+        error = error - error.mean(axis=1, keepdims=True)
+        log_weights = log_weights - (error**2).sum(axis=1)  # of two classes, half the squared error of the log-odds
+    codes = np.ascontiguousarray(votes.counted.picked.codes[:, votes.voters])
+    evidence = np.array([candidate.class_log_likelihood(codes) for candidate in candidates])
+    labels = facts.labels.astype(np.int64)
     if len(facts.rows):
-        log_weights = log_weights + label_evidence(ratios, positive, votes.known.weights)
+        log_weights = log_weights + label_evidence(evidence, labels, votes.counted.picked.weights)
     weights = np.exp(log_weights - logsumexp(log_weights))
-    return Settled(candidates, weights, ((ratios > 0) == positive).sum(axis=1), len(facts.rows))
+    return Settled(candidates, weights, (evidence.argmax(axis=2) == labels).sum(axis=1), len(facts.rows))
 
 
 def describe_settled(settled: Settled, n_voters: int) -> str:
-    """Return one sentence on the reading that the facts chose."""
+    """Return one sentence on the grouping that the facts chose."""
     best, used = settled.best, describe_groups(settled.candidates[settled.best].groups, n_voters)
-    readings = len(settled.candidates) // 2
-    if best >= readings:
+    two_classes = settled.candidates[0].n_classes == 2
+    n_models = len(settled.candidates) // 2 if two_classes else len(settled.candidates)
+    if best >= n_models:
         used += ", and the voters' labels mean the opposite of what they say"
     sure = f"{100 * settled.weights[best]:.0f} %"
     why = f"given what is known besides the votes, this reading has a probability of {sure}"
@@ -150,44 +136,38 @@ def describe_settled(settled: Settled, n_voters: int) -> str:
         why += f" and foretells {settled.right[best]} of the {settled.n_known} known labels"
         if best:
             why += f", against {settled.right[0]} for the reading of the votes alone"
-    if readings == 1 and best == 0:
+    if n_models == 1 and best == 0:
         why += "; no other reading of the votes would change labels"
     return f"{used}; {why}."
 
 
 def label_evidence(
-    ratios: NDArray[np.float64], positive: NDArray[np.bool_], items: NDArray[np.float64]
+    evidence: NDArray[np.float64], labels: NDArray[np.int64], items: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return log Pr(known labels | votes) under each reading, averaged over tempers and shifts of its log-odds.
+    """Return log Pr(known labels | votes) under each candidate, averaged over tempers and shifts of its log-odds.
 
     Items with known labels are seldom a random sample, so the balance of the classes among them is open, and the
-    same for all readings: a reading gains by telling the labels apart, not by guessing how many there are of each.
+    same for all candidates: one gains by telling the labels apart, not by guessing how many there are of each.
 
     Parameters
     ----------
-    ratios : ndarray of shape (n_readings, n_known)
-        Log-likelihood ratio of each item with a known label.
-    positive : ndarray of shape (n_known,)
+    evidence : ndarray of shape (n_candidates, n_known, n_classes)
+        Log-likelihood of the classes of each item with a known label.
+    labels : ndarray of shape (n_known,)
+        Their codes.
     items : ndarray of shape (n_known,)
         How many items each stands for.
     """
-    towards = np.where(positive, 1.0, -1.0)
-    told = ratios.clip(-LARGEST_RATIO, LARGEST_RATIO)
-    terms = [log_expit(towards * (temper * told + shift)) @ items for temper in _TEMPERS for shift in _SHIFTS]
+    n_classes = evidence.shape[2]
+    against_best = evidence - evidence.max(axis=2, keepdims=True)
+    told = np.maximum(against_best, -LARGEST_RATIO)
+    shifts = [shift * (np.arange(n_classes) == label) for label in range(n_classes) for shift in _SHIFTS]
+    terms = []
+    for temper in _TEMPERS:
+        for shift in shifts:
+            log_posterior = log_softmax(temper * told + shift, axis=2)
+            terms.append(log_posterior[:, np.arange(len(labels)), labels] @ items)
     return logsumexp(terms, axis=0) - np.log(len(terms))
-
-
-def with_label_voter(model: LatentModel) -> LatentModel:
-    """Return the model with one more voter, alone and certain, that speaks the known labels."""
-    one = np.ones(1)
-    return LatentModel(
-        groups=np.append(model.groups, model.n_groups),
-        class_balance=model.class_balance,
-        group_sensitivity=np.concatenate([model.group_sensitivity, one]),
-        group_specificity=np.concatenate([model.group_specificity, one]),
-        sensitivity_given_group=np.concatenate([model.sensitivity_given_group, CERTAIN * one]),
-        specificity_given_group=np.concatenate([model.specificity_given_group, CERTAIN * one]),
-    )
 
 
 def _with_voters_alone(groupings: list[NDArray[np.int64]], trusted: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -206,11 +186,11 @@ def _are_alone(groups: NDArray[np.int64], voters: NDArray[np.int64]) -> bool:
     return bool((np.bincount(groups)[groups[voters]] == 1).all())
 
 
-def known_rates(votes: FitVotes, facts: Facts, prior: RatePrior, n_columns: int) -> KnownRates:
-    """Return the prior of EM on the fitted voters and ``n_columns`` in all, the last of which speaks known labels."""
-    sensitivity, specificity = np.full(n_columns, np.nan), np.full(n_columns, np.nan)
-    for column in np.flatnonzero(~np.isnan(facts.sensitivity) & (votes.core_voter >= 0)):
-        sensitivity[votes.core_voter[column]] = facts.sensitivity[column]
-        specificity[votes.core_voter[column]] = facts.specificity[column]
-    sensitivity[-1] = specificity[-1] = CERTAIN
-    return KnownRates(prior, sensitivity, specificity, facts.class_balance)
+def known_rates(votes: FitVotes, facts: Facts, prior: Dirichlet, model: TreeModel) -> Dirichlet:
+    """Return the prior of EM on a model whose last voter speaks the known labels, with what is known."""
+    known = np.full(model.votes.shape, np.nan)
+    n_classes = votes.n_classes
+    for column in np.flatnonzero(~np.isnan(facts.confusion[:, 0, 0]) & (votes.core_voter >= 0)):
+        known[votes.core_voter[column], :n_classes, :n_classes] = facts.confusion[column]
+    known[-1] = certain_votes(n_classes)
+    return replace(prior.for_groups(model.groups), known_votes=known, known_prior=facts.class_prior)

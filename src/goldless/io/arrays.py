@@ -60,7 +60,7 @@ def table_of_array(X: Any, names: Sequence | None = None, items: NDArray | None 
             "if there is a single item."
         )
     if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: votes are two labels.")
+        raise ValueError("Complex data not supported: votes are labels.")
     if array.dtype.kind in "TV":
         array = array.astype(object)
 

@@ -1,4 +1,4 @@
-"""Which two labels are the classes, and which mean that there is no vote."""
+"""Which labels are the classes, and which mean that there is no vote."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from goldless.io.label_codes import VOTES_AT_ONCE, first_place, means_missing
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _MANY = 8  # more distinct labels than this are found by sorting
+MAX_CLASSES = 100
 
 
 def choose_classes(source: LabelTable, missing: Any, positive: Any) -> NDArray:
-    """Return (negative, positive) or say why there are not two classes."""
+    """Return the classes, of two (negative, positive), or say why there are none."""
     labels = sorted_labels(source, missing)
-    if len(labels) > 2:
-        if all(isinstance(label, Number) for label in labels) and set(labels) == {-1, 0, 1}:
-            raise ValueError(
-                "The labels are -1, 0 and 1, and it is not clear which one is a missing vote: pass missing=0 if "
-                "-1 and 1 are the classes, or missing=-1 if 0 and 1 are."
-            )
+    if all(isinstance(label, Number) for label in labels) and set(labels) == {-1, 0, 1}:
         raise ValueError(
-            f"Two classes are needed, but the votes hold {len(labels)} labels: {listed(labels)} (the third is in "
-            f"{first_place(source, labels[2])}); if one of them means 'no vote', pass it as missing=..., otherwise "
-            "combine one class against the rest."
+            "The labels are -1, 0 and 1, and it is not clear which one is a missing vote: pass missing=0 if "
+            "-1 and 1 are the classes, or missing=-1 if 0 and 1 are; for three classes, give them names."
+        )
+    if len(labels) > MAX_CLASSES:
+        raise ValueError(
+            f"The votes hold {len(labels)} different labels, such as {listed(labels)}: more than {MAX_CLASSES} are not "
+            "classes. Are these scores?"
         )
     if len(labels) < 2:
         seen = (
@@ -38,11 +38,18 @@ def choose_classes(source: LabelTable, missing: Any, positive: Any) -> NDArray:
     if positive is not None:
         if positive not in labels:
             raise ValueError(f"positive={positive!r} is not one of the labels {listed(labels)}.")
+        if len(labels) > 2:
+            raise ValueError(f"positive is for two classes, and the votes hold {len(labels)}: {listed(labels)}.")
         labels.sort(key=lambda label: label == positive)
+    return as_classes(labels)
+
+
+def as_classes(labels: list) -> NDArray:
+    """Return labels as an array, of objects if they are no plain values."""
     if all(np.isscalar(label) for label in labels):
         return np.array(labels)
-    classes = np.empty(2, dtype=object)
-    classes[0], classes[1] = labels
+    classes = np.empty(len(labels), dtype=object)
+    classes[:] = labels
     return classes
 
 
@@ -57,7 +64,7 @@ def sorted_labels(source: LabelTable, missing: Any) -> list:
     for label in labels:
         if isinstance(label, float | np.floating) and np.isinf(label):
             raise ValueError(
-                f"Input contains infinity (inf) in {first_place(source, label)}: votes are two labels, and a "
+                f"Input contains infinity (inf) in {first_place(source, label)}: votes are labels, and a "
                 "missing vote is NaN."
             )
     kinds = {_kind(label): label for label in sorted(labels, key=repr, reverse=True)}

@@ -18,16 +18,11 @@ from numpy.typing import NDArray
 from goldless.io.encode import classes_among, encode_votes, labels_in
 from goldless.io.open import row_names
 from goldless.io.readers.stream import FileVotes, Piece, list_pieces
-from goldless.kernels.bits import row_hashes, rows_below
-from goldless.votes.engine import EncodedSource, n_rows_of
-from goldless.votes.pairs import PairCounts
-from goldless.votes.patterns import PatternTable
-from goldless.votes.picking import RowPicker, joined
-from goldless.votes.rows import Beside, Block, MemoryBlocks, StreamBlocks, added
-from goldless.votes.sketch import MANY_PATTERNS, SAMPLE_PATTERNS, Tally, collapsed
+from goldless.votes.engine import MemoryEngine, RowPicker, StreamEngine, added
+from goldless.votes.rows import Beside, Rows, joined
+from goldless.votes.source import VoteSource, n_rows_of
 
 _FAN_IN = 8  # results are added eight at a time
-_ALL_HASHES = (1 << 64) - 1
 
 Progress = Callable[[float], None]
 
@@ -40,7 +35,7 @@ def open_dask(
     positive: Any,
     memory_limit: int,
     progress: Progress | None,
-) -> EncodedSource:
+) -> VoteSource:
     """Return a Dask DataFrame, or a bag of blocks, as a source.
 
     On a cluster the partitions stay there. Without one they are made here, one by one, at every pass.
@@ -77,30 +72,30 @@ def open_dask(
         def packed() -> list[Any]:
             return [client.compute(delayed(pack)(part)) for part in parts]
 
-        blocks: Any = DaskBlocks(client, packed, head.n_voters, progress)
+        engine: Any = DaskEngine(client, packed, head.n_voters, len(classes), progress)
         rows: Any = partial(_rows_of_parts, client, parts, pack)
     else:
 
-        def makers() -> Iterator[Callable[[], Block]]:
+        def makers() -> Iterator[Callable[[], Rows]]:
             return (partial(_pack_here, pack, part) for part in parts)
 
-        blocks = StreamBlocks(makers)
+        engine = StreamEngine(makers)
         rows = partial(_rows_here, parts, pack)
-    return EncodedSource(np.asarray(classes), head.voters, head.n_voters, blocks, rows, memory_limit)
+    return VoteSource(np.asarray(classes), head.voters, head.n_voters, engine, rows, memory_limit)
 
 
-def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | None) -> EncodedSource:
+def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | None) -> VoteSource:
     """Return files as a source whose pieces (row groups of Parquet, whole files of other kinds) workers read."""
     pieces = [piece for file in files.pieces for piece in list_pieces(file.path, by_row_group=True) or ()]
 
     def packed() -> list[Any]:
         return [client.submit(_pack_piece, files, piece, pure=False) for piece in pieces]
 
-    return EncodedSource(
+    return VoteSource(
         files.classes,
         np.array(files.voters, dtype=object),
         len(files.voters),
-        DaskBlocks(client, packed, len(files.voters), progress),
+        DaskEngine(client, packed, len(files.voters), len(files.classes), progress),
         partial(_rows_of_pieces, client, files, pieces),
         how=files.how,
         notes=files.notes,
@@ -121,15 +116,15 @@ def _running_client() -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class DaskBlocks:
-    """Packed blocks on the workers of a cluster.
+class DaskEngine:
+    """Packed rows on the workers of a cluster.
 
     Attributes
     ----------
     client : distributed.Client
     make : callable
         Has the workers make the blocks; returns a future for each partition. Called when a pass needs them.
-    n_voters : int
+    n_voters, n_symbols : int
     progress : callable, optional
         Called with the share of a pass that is done.
     """
@@ -137,6 +132,7 @@ class DaskBlocks:
     client: Any
     make: Callable[[], list[Any]]
     n_voters: int
+    n_symbols: int
     progress: Progress | None = None
 
     @cached_property
@@ -144,18 +140,14 @@ class DaskBlocks:
         """One block for each partition."""
         return self.make()
 
-    def sum(self, function: Callable[[Block], Any]) -> Any:
-        """Apply a function where the blocks are, and add the results there, in order."""
-        return self._fold(partial(_sum_block, function), _add_all)
-
-    def _fold(self, of_block: Callable[[Block], Any], combine: Callable[..., Any]) -> Any:
-        """Apply a function to every block and combine the results in a tree of fixed shape."""
+    def sum(self, function: Callable[[Rows], Any]) -> Any:
+        """Apply a function where the rows are, and add the results there, in a tree of fixed shape."""
         submit = partial(self.client.submit, pure=False)
-        shared = submit(_identity, of_block)  # held once by the cluster, and made again if it is lost
-        leaves = [submit(_call, shared, block) for block in self.futures]
+        shared = submit(_identity, partial(_sum_rows, function))  # held once by the cluster, made again if it is lost
+        leaves = [submit(_call, shared, rows) for rows in self.futures]
         level = leaves
         while len(level) > 1:
-            level = [submit(combine, *level[i : i + _FAN_IN]) for i in range(0, len(level), _FAN_IN)]
+            level = [submit(_add_all, *level[i : i + _FAN_IN]) for i in range(0, len(level), _FAN_IN)]
         self._watch(level[0], leaves)
         return level[0].result()
 
@@ -175,132 +167,38 @@ class DaskBlocks:
             self.progress(1.0)
             return
 
-    def tally(self) -> Tally:
-        """Make the counting pass: counts, then either all patterns or a sample of them."""
-        counted: PartCount = self._fold(PartCount.of, _add_all)
-        tally = Tally(
-            self.n_voters,
-            counts=counted.counts,
-            n_rows=counted.n_rows,
-            n_items=counted.n_items,
-            n_empty=counted.n_empty,
-            first_empty=counted.first_empty,
-        )
-        patterns = self._fold(_few_patterns, _merge_few)
-        if patterns is not None:
-            return tally.with_patterns(_table(patterns))
-        level = max(0, int(counted.n_rows / SAMPLE_PATTERNS).bit_length() - 1)
-        sample = self._sample(level)
-        while sample.n_patterns <= SAMPLE_PATTERNS and level > 0:  # the largest sample that is small enough
-            larger = self._sample(level - 1)
-            if larger.n_patterns > SAMPLE_PATTERNS:
-                break
-            level, sample = level - 1, larger
-        while sample.n_patterns > SAMPLE_PATTERNS:
-            level += 1
-            few = row_hashes(sample.packed) <= np.uint64(_ALL_HASHES >> level)
-            sample = PatternTable.of_bits(sample.packed[few], self.n_voters, sample.counts[few])
-        return tally.with_sample(sample)
-
-    def pick(self, rows: NDArray[np.int64]) -> Block:
+    def pick(self, wanted: NDArray[np.int64]) -> Rows:
         """Return some rows, by their numbers in order."""
-        if not len(rows):
-            return joined([], self.n_voters)
-        submit, picker = partial(self.client.submit, pure=False), RowPicker(rows)
-        sizes = self.client.gather([submit(n_rows_of, block) for block in self.futures])
-        wanted = [(block, picker.local(n_rows)) for block, n_rows in zip(self.futures, sizes, strict=True)]
-        found = self.client.gather([submit(_rows_of_block, block, here) for block, here in wanted if len(here)])
-        return joined(found, self.n_voters)
-
-    def _sample(self, level: int) -> PatternTable:
-        return _table(self._fold(partial(_sampled, limit=_ALL_HASHES >> level), _merge))
+        if not len(wanted):
+            return joined([], self.n_voters, self.n_symbols)
+        submit, picker = partial(self.client.submit, pure=False), RowPicker(wanted)
+        sizes = self.client.gather([submit(n_rows_of, rows) for rows in self.futures])
+        chosen = [(rows, picker.local(n_rows)) for rows, n_rows in zip(self.futures, sizes, strict=True)]
+        found = self.client.gather([submit(_take, rows, here) for rows, here in chosen if len(here)])
+        return joined(found, self.n_voters, self.n_symbols)
 
 
-@dataclass(frozen=True, eq=False)
-class PartCount:
-    """Counts of a partition; they add in the order of the partitions."""
-
-    counts: PairCounts
-    n_rows: int
-    n_items: int
-    n_empty: int
-    first_empty: int
-
-    @classmethod
-    def of(cls, block: Block) -> PartCount:
-        """Count a block."""
-        empty = np.flatnonzero(~block.spoken(np.arange(block.n_voters)))
-        counts = PairCounts.of_bits(block.bits, block.n_voters, block.counts)
-        return cls(counts, block.n_rows, block.n_items, len(empty), int(empty[0]) if len(empty) else -1)
-
-    def __add__(self, other: PartCount) -> PartCount:
-        later = self.n_rows + other.first_empty if other.first_empty >= 0 else -1
-        return PartCount(
-            self.counts + other.counts,
-            self.n_rows + other.n_rows,
-            self.n_items + other.n_items,
-            self.n_empty + other.n_empty,
-            self.first_empty if self.first_empty >= 0 else later,
-        )
-
-
-def _rows_of_block(block: Block, rows: NDArray[np.int64]) -> Block:
-    return block.rows(rows)
+def _take(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
+    return rows.take(chosen)
 
 
 def _identity(value: Any) -> Any:
     return value
 
 
-def _call(function: Callable[[Block], Any], block: Block) -> Any:
-    return function(block)
+def _call(function: Callable[[Rows], Any], rows: Rows) -> Any:
+    return function(rows)
 
 
-def _sum_block(function: Callable[[Block], Any], block: Block) -> Any:
-    return MemoryBlocks([block]).sum(function) if block.n_rows else function(block)
+def _sum_rows(function: Callable[[Rows], Any], rows: Rows) -> Any:
+    return MemoryEngine([rows]).sum(function) if rows.n_rows else function(rows)
 
 
 def _add_all(*results: Any) -> Any:
     return reduce(added, results)
 
 
-def _few_patterns(block: Block) -> Block | None:
-    """Return the patterns of a block, None if they are many."""
-    head = block.rows(slice(0, 2 * MANY_PATTERNS))
-    table = PatternTable.of_bits(head.bits, block.n_voters, head.counts)
-    if table.n_patterns > MANY_PATTERNS:
-        return None
-    if head.n_rows < block.n_rows:
-        table = PatternTable.of_bits(block.bits, block.n_voters, block.counts)
-    return Block(table.packed, table.n_voters, table.counts) if table.n_patterns <= MANY_PATTERNS else None
-
-
-def _merge_few(*parts: Block | None) -> Block | None:
-    """Merge patterns, None as soon as they are many."""
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    merged = _merge(*known)
-    return merged if merged.n_rows <= MANY_PATTERNS else None
-
-
-def _sampled(block: Block, limit: int) -> Block:
-    """Return the patterns of a block whose hash is small."""
-    return _merge(block.rows(rows_below(block.bits, np.uint64(limit))))
-
-
-def _merge(*parts: Block) -> Block:
-    table = collapsed(list(parts))
-    return Block(table.packed, table.n_voters, table.counts)
-
-
-def _table(block: Block) -> PatternTable:
-    return PatternTable.of_bits(
-        block.bits, block.n_voters, _merge(block).counts if block.counts is None else block.counts
-    )
-
-
-# -- partitions to blocks -----------------------------------------------------------------------------------
+# -- partitions to rows -------------------------------------------------------------------------------------
 
 
 def _as_tables(part: Any) -> list[Any]:
@@ -316,8 +214,8 @@ def _look(part: Any, missing: Any) -> tuple[list, Any]:
     return list(labels), tables[0][:1] if tables else None
 
 
-def _pack_tables(part: Any, *, classes: NDArray, missing: Any, voters: NDArray | None, n_voters: int) -> Block:
-    blocks = []
+def _pack_tables(part: Any, *, classes: NDArray, missing: Any, voters: NDArray | None, n_voters: int) -> Rows:
+    parts = []
     for table in _as_tables(part):
         votes = encode_votes(table, classes=classes, missing=missing)
         names = None if votes.voters is None else list(votes.voters)
@@ -325,20 +223,20 @@ def _pack_tables(part: Any, *, classes: NDArray, missing: Any, voters: NDArray |
             raise ValueError(
                 f"A partition has {votes.n_voters} columns where the first has {n_voters}, or other names."
             )
-        blocks.append(Block.of(votes.codes))
-    return joined(blocks, n_voters)
+        parts.append(Rows.of(votes.codes, len(classes)))
+    return joined(parts, n_voters, len(classes))
 
 
-def _pack_here(pack: Callable[[Any], Block], part: Any) -> Block:
+def _pack_here(pack: Callable[[Any], Rows], part: Any) -> Rows:
     return pack(part.compute(scheduler="synchronous"))
 
 
-def _pack_piece(files: FileVotes, piece: Piece) -> Block:
+def _pack_piece(files: FileVotes, piece: Piece) -> Rows:
     import pyarrow as pa
 
-    block = joined([make() for make in files.makers([piece])], len(files.voters))
+    rows = joined([make() for make in files.makers([piece])], len(files.voters), len(files.classes))
     pa.default_memory_pool().release_unused()  # the worker may have little memory, and the next piece may be far off
-    return block
+    return rows
 
 
 # -- answers in the input's order ---------------------------------------------------------------------------
@@ -355,7 +253,7 @@ def _in_order(client: Any, tasks: list[Callable[[], Any]]) -> Iterator[Any]:
 
 
 def _rows_of_parts(
-    client: Any, parts: list[Any], pack: Callable[[Any], Block], function: Callable[[Block], Any]
+    client: Any, parts: list[Any], pack: Callable[[Any], Rows], function: Callable[[Rows], Any]
 ) -> Iterator[tuple[Any, Beside]]:
     from dask import delayed
 
@@ -364,24 +262,24 @@ def _rows_of_parts(
 
 
 def _answer_part(
-    pack: Callable[[Any], Block], function: Callable[[Block], Any], part: Any
+    pack: Callable[[Any], Rows], function: Callable[[Rows], Any], part: Any
 ) -> list[tuple[Any, Beside]]:
     return [(function(pack(table)), row_names(table)) for table in _as_tables(part)]
 
 
 def _rows_here(
-    parts: list[Any], pack: Callable[[Any], Block], function: Callable[[Block], Any]
+    parts: list[Any], pack: Callable[[Any], Rows], function: Callable[[Rows], Any]
 ) -> Iterator[tuple[Any, Beside]]:
     for part in parts:
         yield from _answer_part(pack, function, part.compute())
 
 
 def _rows_of_pieces(
-    client: Any, files: FileVotes, pieces: list[Piece], function: Callable[[Block], Any]
+    client: Any, files: FileVotes, pieces: list[Piece], function: Callable[[Rows], Any]
 ) -> Iterator[tuple[Any, Beside]]:
     submit = partial(client.submit, _answer_piece, files, function, pure=False)
     return _in_order(client, [partial(submit, piece) for piece in pieces])
 
 
-def _answer_piece(files: FileVotes, function: Callable[[Block], Any], piece: Piece) -> list[tuple[Any, Beside]]:
+def _answer_piece(files: FileVotes, function: Callable[[Rows], Any], piece: Piece) -> list[tuple[Any, Beside]]:
     return [(function(make()), beside) for make, beside in files.labelled([piece])]

@@ -21,14 +21,14 @@ def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = Non
     Parameters
     ----------
     X : array-like or frame of shape (n_items, n_voters)
-        Two distinct labels of any type; NaN, None and NA are missing votes. Frames of pandas, polars and
+        Two to a hundred distinct labels of any type; NaN, None and NA are missing votes. Frames of pandas, polars and
         pyarrow are read column by column (through narwhals). Votes that are encoded already pass through.
-    classes : array-like of shape (2,), optional
-        Labels known from an earlier fit, (negative, positive); any other label is an error.
+    classes : array-like of shape (n_classes,), optional
+        Labels known from an earlier fit, of two (negative, positive); any other label is an error.
     missing : label, optional
         A label that means "no vote", such as 0 or -1.
     positive : label, optional
-        The label to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order.
 
     Raises
     ------
@@ -82,13 +82,13 @@ def labels_in(X: Any, missing: Any = None) -> list:
 
 
 def classes_among(labels: Iterable, *, positive: Any = None) -> NDArray:
-    """Return (negative, positive) from the labels of many blocks of votes."""
+    """Return the classes, of two (negative, positive), from the labels of many blocks of votes."""
     nothing = LabelTable((0, 0), lambda: iter(()), lambda row, column: None, used=tuple(labels))
     return choose_classes(nothing, None, positive)
 
 
 def find_classes(blocks: Iterable[Any], *, missing: Any = None, positive: Any = None) -> NDArray:
-    """Return (negative, positive) from the first of many blocks of votes that hold two labels between them."""
+    """Return the classes from the first of many blocks of votes that hold two labels between them."""
     labels: dict[Any, None] = {}
     for block in blocks:
         labels.update(dict.fromkeys(labels_in(block, missing)))
@@ -135,10 +135,11 @@ def _reencode(votes: Votes, classes: ArrayLike | None, positive: Any) -> Votes:
     if classes is None and positive is not None:
         if positive not in known:
             raise ValueError(f"positive={positive!r} is not one of the labels {listed(known)}.")
-        wanted.sort(key=lambda label: label == positive)
+        if len(known) == 2:
+            wanted.sort(key=lambda label: label == positive)
     if known == wanted:
         return votes
-    strange = [code for code in (0, 1) if known[code] not in wanted and (votes.codes == code).any()]
+    strange = [code for code in range(len(known)) if known[code] not in wanted and (votes.codes == code).any()]
     if strange:
         row, column = np.argwhere(votes.codes == strange[0])[0]
         raise ValueError(

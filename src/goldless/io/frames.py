@@ -1,4 +1,4 @@
-"""Record batches of Arrow to blocks of votes, column by column and without a table of labels in between."""
+"""Record batches of Arrow to rows of votes, column by column and without a table of labels in between."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.io.classes import MAX_CLASSES
 from goldless.io.label_codes import MISSING, is_missing
 from goldless.io.readers.columns import MISSING_TOKENS, VotesFileError
-from goldless.kernels.bits import plane_bytes
-from goldless.votes.rows import Block
+from goldless.kernels.bits import plane_bytes, value_planes
+from goldless.votes.rows import Rows
 
 _UNKNOWN = -2
 
@@ -19,7 +20,7 @@ _UNKNOWN = -2
 def label_coder(
     classes: Sequence | NDArray, missing: Iterable[Any], same: Callable[[Any, Any], bool]
 ) -> Callable[[Any], int]:
-    """Return a function that codes one label: -1 missing, 0 or 1 a class, -2 none of these."""
+    """Return a function that codes one label: -1 missing, 0 and more a class, -2 none of these."""
     classes, missing = list(classes), list(missing)
     known: dict[Any, int] = {}
 
@@ -37,7 +38,9 @@ def label_coder(
     return code_of
 
 
-def block_of_batch(batch: Any, voters: Sequence[str], code_of: Callable[[Any], int], name: str, start: int) -> Block:
+def rows_of_batch(
+    batch: Any, voters: Sequence[str], n_classes: int, code_of: Callable[[Any], int], name: str, start: int
+) -> Rows:
     """Pack the columns of a record batch.
 
     Parameters
@@ -45,31 +48,38 @@ def block_of_batch(batch: Any, voters: Sequence[str], code_of: Callable[[Any], i
     batch : pyarrow.RecordBatch
     voters : sequence of str
         Columns that hold votes, in order.
+    n_classes : int
     code_of : callable
         Codes one label (:func:`label_coder`).
     name, start : str, int
         Where the batch comes from and the number of its first row, for messages.
     """
     n_rows, width = batch.num_rows, plane_bytes(len(voters))
-    positive_plane = np.zeros((width, n_rows), dtype=np.uint8)
+    n_planes = 1 if n_classes == 2 else 1 + (n_classes - 1).bit_length()
+    planes = np.zeros((n_planes, width, n_rows), dtype=np.uint8)
     missing_plane: NDArray[np.uint8] | None = None
     for number, title in enumerate(voters):
         array = batch.column(title)
-        positive, missing, unknown = _planes(array, code_of)
-        if unknown is not None:
-            row = int(np.flatnonzero(unknown)[0])
-            raise VotesFileError(
-                f"{name}: unknown label {array[row].as_py()!r} in row {start + row}, column {title!r}, where the "
-                "classes are those of the first rows: if it means 'no vote', pass it as missing, or drop the column"
-            )
+        codes = _codes(array, code_of)
         byte, bit = divmod(number, 8)
-        positive_plane[byte] |= positive.view(np.uint8) << np.uint8(bit)
-        if missing is not None:
+        if codes.size and codes.min() < 0:
+            unknown = np.flatnonzero(codes == _UNKNOWN)
+            if len(unknown):
+                row = int(unknown[0])
+                raise VotesFileError(
+                    f"{name}: unknown label {array[row].as_py()!r} in row {start + row}, column {title!r}, where the "
+                    "classes are those of the first rows: if it means 'no vote', pass it as missing, or drop the column"
+                )
+            absent = codes < 0
+            codes = np.where(absent, 0, codes).astype(np.int8)
             if missing_plane is None:
                 missing_plane = np.zeros((width, n_rows), dtype=np.uint8)
-            missing_plane[byte] |= missing.view(np.uint8) << np.uint8(bit)
-    planes = positive_plane if missing_plane is None else np.concatenate([positive_plane, missing_plane])
-    return Block(np.ascontiguousarray(planes.T), len(voters))
+            missing_plane[byte] |= absent.view(np.uint8) << np.uint8(bit)
+        for power, plane in enumerate(value_planes(n_planes)):
+            planes[plane, byte] |= (codes.view(np.uint8) >> np.uint8(power) & np.uint8(1)) << np.uint8(bit)
+    if missing_plane is not None:
+        planes = np.concatenate([planes[:1], missing_plane[None], planes[2:]])
+    return Rows(np.ascontiguousarray(planes.reshape(-1, n_rows).T), len(voters), n_classes)
 
 
 def truth_of_batch(column: Any, classes: NDArray, code_of: Callable[[Any], int], name: str) -> NDArray[np.int8]:
@@ -89,10 +99,8 @@ def truth_of_batch(column: Any, classes: NDArray, code_of: Callable[[Any], int],
     return truth
 
 
-def _planes(
-    array: Any, code_of: Callable[[Any], int]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
-    """Return which votes are positive, which are missing (None if none is) and which are unknown (None if none)."""
+def _codes(array: Any, code_of: Callable[[Any], int]) -> NDArray[np.int8]:
+    """Return the codes of a column: -1 missing, -2 unknown."""
     import pyarrow as pa
 
     kind = array.type
@@ -102,18 +110,17 @@ def _planes(
     if array.null_count and not pa.types.is_dictionary(kind):
         absent = array.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_boolean(kind):
-        values = _bits_of(array)
-        return _from_few(values, (False, True), code_of, absent)
+        return _codes_of_values(_bits_of(array), code_of, absent)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         filled = array.fill_null(0) if absent is not None else array
-        return _from_numbers(filled.to_numpy(zero_copy_only=False), code_of, absent)
+        return _codes_of_values(filled.to_numpy(zero_copy_only=False), code_of, absent)
     encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
     labels = encoded.dictionary.to_pylist()
     codes = np.array([*(code_of(label) for label in labels), MISSING], dtype=np.int8)
     indices = encoded.indices
     if indices.null_count:
         indices = indices.cast(pa.int64()).fill_null(len(labels))
-    return _from_codes(codes[indices.to_numpy(zero_copy_only=False)])
+    return codes[indices.to_numpy(zero_copy_only=False)]
 
 
 def _bits_of(array: Any) -> NDArray[np.bool_]:
@@ -124,51 +131,19 @@ def _bits_of(array: Any) -> NDArray[np.bool_]:
     return bits[array.offset - 8 * first :][: len(array)].view(np.bool_)
 
 
-def _from_few(
-    values: NDArray, labels: Sequence, code_of: Callable[[Any], int], absent: NDArray[np.bool_] | None
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
-    """Code a column that can hold a few labels only."""
-    codes = np.full(len(values), MISSING, dtype=np.int8)
-    for label in labels:
-        here = values == label
-        if here.any():
-            codes[here] = code_of(label)
-    if absent is not None:
-        codes[absent] = MISSING
-    return _from_codes(codes)
-
-
-def _from_codes(
-    codes: NDArray[np.int8],
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
-    if not codes.size or codes.min() >= 0:
-        return codes.view(np.bool_), None, None
-    unknown = codes == _UNKNOWN
-    return codes == 1, codes < 0, unknown if unknown.any() else None
-
-
-def _from_numbers(
+def _codes_of_values(
     values: NDArray, code_of: Callable[[Any], int], absent: NDArray[np.bool_] | None
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
+) -> NDArray[np.int8]:
     """Code a column of numbers, one comparison of the whole column for each number that occurs."""
-    positive = np.zeros(len(values), dtype=bool)
-    missing = np.zeros(len(values), dtype=bool) if absent is None else absent.copy()
-    rest = ~missing if absent is not None else np.ones(len(values), dtype=bool)
-    for _ in range(8):
+    codes = np.full(len(values), MISSING, dtype=np.int8)
+    rest = np.ones(len(values), dtype=bool) if absent is None else ~absent
+    for _ in range(MAX_CLASSES + 1):
         if not rest.any():
-            break
+            return codes
         label = values[rest.argmax()]
         here = values != values if label != label else values == label
         here &= rest
-        code = code_of(label.item())
-        if code == 1:
-            positive |= here
-        elif code == MISSING:
-            missing |= here
-        elif code == _UNKNOWN:
-            return positive, missing, here
+        codes[here] = code_of(label.item())
         rest &= ~here
-    else:
-        if rest.any():
-            return positive, missing, rest
-    return positive, missing if absent is not None or missing.any() else None, None
+    codes[rest] = _UNKNOWN
+    return codes

@@ -49,9 +49,15 @@ def codes_of(values: NDArray, classes: Sequence | NDArray, missing: Any) -> NDAr
 
         ordered_map(fill, row_chunks(len(values), max(VOTES_AT_ONCE // values.shape[1], 1)))
         return codes
-    is_negative, is_positive = (_equals(values, label) for label in classes)
-    codes = is_positive.view(np.int8)
-    other = ~(is_negative | is_positive)
+    if len(classes) == 2:
+        is_negative, is_positive = (_equals(values, label) for label in classes)
+        codes, other = is_positive.view(np.int8), ~(is_negative | is_positive)
+    else:
+        codes, other = np.full(values.shape, UNKNOWN, dtype=np.int8), np.ones(values.shape, dtype=bool)
+        for code, label in enumerate(classes):
+            here = _equals(values, label)
+            codes[here] = code
+            other &= ~here
     if other.any():
         labels = values[other]
         absent = (labels != labels) | (missing is not None and _equals(labels, missing))

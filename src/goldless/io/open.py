@@ -16,9 +16,10 @@ from goldless.io.files import read_votes
 from goldless.io.readers.stream import TableReader, understand
 from goldless.io.roles import ReadOptions
 from goldless.kernels.threads import ordered_stream
-from goldless.votes.engine import EncodedSource
-from goldless.votes.rows import Beside, Block, StreamBlocks
+from goldless.votes.engine import StreamEngine
+from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT
+from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes, find_items
 
 
@@ -97,7 +98,7 @@ class VoteStream:
     def __repr__(self) -> str:
         return f"VoteStream({self.source!r})"
 
-    def open(self, *, classes: NDArray | None, missing: Any, positive: Any) -> EncodedSource | Votes:
+    def open(self, *, classes: NDArray | None, missing: Any, positive: Any) -> VoteSource | Votes:
         """Find out the classes and voters; return the blocks, or all votes if they had to be read into memory."""
         positive = self.positive if positive is None else positive
         if isinstance(self.source, str | os.PathLike):
@@ -131,10 +132,10 @@ class VoteStream:
         """
         names = {str(item): item for item in items}
         votes = self.open(classes=None, missing=None, positive=None)
-        found = votes.find_rows(names) if isinstance(votes, EncodedSource) else find_items(votes, names)
+        found = votes.find_rows(names) if isinstance(votes, VoteSource) else find_items(votes, names)
         return {names[name]: row for name, row in found.items()}
 
-    def _open_files(self, classes: NDArray | None, missing: Any, positive: Any) -> EncodedSource | Votes:
+    def _open_files(self, classes: NDArray | None, missing: Any, positive: Any) -> VoteSource | Votes:
         gone = [*self.missing, *([] if missing is None else [missing])]
         options = ReadOptions(
             None, None, None, self._options.id_column, self._options.truth, self._options.ignore, gone, positive
@@ -156,18 +157,18 @@ class VoteStream:
             from goldless.io.dask import open_files_on_cluster
 
             return open_files_on_cluster(files, self.client, self._progress)
-        return EncodedSource(
+        return VoteSource(
             files.classes,
             names,
             len(names),
-            StreamBlocks(files.makers, self._progress, files.n_rows),
+            StreamEngine(files.makers, self._progress, files.n_rows),
             partial(_apply_in_order, files.labelled),
             self.memory_limit,
             how=files.how,
             notes=files.notes,
         )
 
-    def _open_blocks(self, classes: NDArray | None, missing: list, positive: Any) -> EncodedSource:
+    def _open_blocks(self, classes: NDArray | None, missing: list, positive: Any) -> VoteSource:
         if len(missing) > 1:
             raise ValueError(f"Blocks in memory may have one label for a missing vote, got {missing!r}.")
         gone = missing[0] if missing else None
@@ -191,18 +192,18 @@ class VoteStream:
             first = encode_votes(next(_tables(open_raw)), classes=classes, missing=gone)
         encode = partial(_encode_block, classes=classes, missing=gone, voters=first.voters, n_voters=first.n_voters)
 
-        def makers() -> Iterator[Callable[[], Block]]:
+        def makers() -> Iterator[Callable[[], Rows]]:
             return (partial(encode, table, number) for number, table in enumerate(_tables(open_raw)))
 
-        def batches() -> Iterator[tuple[Callable[[], Block], Beside]]:
+        def batches() -> Iterator[tuple[Callable[[], Rows], Beside]]:
             for number, table in enumerate(_tables(open_raw)):
                 yield partial(encode, table, number), row_names(table)
 
-        return EncodedSource(
+        return VoteSource(
             np.asarray(classes),
             first.voters,
             first.n_voters,
-            StreamBlocks(makers, self._progress),
+            StreamEngine(makers, self._progress),
             partial(_apply_in_order, batches),
             self.memory_limit,
             again,
@@ -256,7 +257,7 @@ def _tables(open_raw: Callable[[], Iterable]) -> Iterator[Any]:
 
 
 def _apply_in_order(
-    batches: Callable[[], Iterator[tuple[Callable[[], Block], Beside]]], function: Callable[[Block], Any]
+    batches: Callable[[], Iterator[tuple[Callable[[], Rows], Beside]]], function: Callable[[Rows], Any]
 ) -> Iterator[tuple[Any, Beside]]:
     """Apply a function to blocks in threads; yield the results in order, with what stands beside the rows."""
     return ordered_stream(lambda batch: (function(batch[0]()), batch[1]), batches())
@@ -277,7 +278,7 @@ def _as_frame(table: Any) -> Any:
 
 def _encode_block(
     table: Any, number: int, *, classes: NDArray, missing: Any, voters: NDArray | None, n_voters: int
-) -> Block:
+) -> Rows:
     """Encode a block in known classes, and check that it has the columns of the first."""
     try:
         votes = encode_votes(table, classes=classes, missing=missing)
@@ -288,4 +289,4 @@ def _encode_block(
     if voters is not None and votes.voters is not None and list(voters) != list(votes.voters):
         strange = next(name for name, known in zip(votes.voters, voters, strict=True) if name != known)
         raise ValueError(f"Block {number} has the column {str(strange)!r} where the first block has another.")
-    return Block.of(votes.codes)
+    return Rows.of(votes.codes, len(classes))

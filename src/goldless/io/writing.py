@@ -13,7 +13,9 @@ ENDINGS = (".parquet", ".pq", ".csv", ".tsv")
 
 
 class LabelWriter:
-    """Rows of (item, label, probability), as Parquet, CSV or TSV by the end of the path.
+    """Rows of (item, label, probabilities), as Parquet, CSV or TSV by the end of the path.
+
+    Two classes have one probability, that of the positive class; more have one each.
 
     Parameters
     ----------
@@ -21,8 +23,8 @@ class LabelWriter:
         File to write to, and to be told the kind from ``name``.
     name : str
         Name whose ending says the kind.
-    classes : ndarray of shape (2,)
-        Labels, (negative, positive).
+    classes : ndarray of shape (n_classes,)
+        Labels; of two, (negative, positive).
     item : str
         Title of the first column.
     """
@@ -32,7 +34,8 @@ class LabelWriter:
         if not kind.endswith(ENDINGS):
             raise ValueError(f"labels are written to a file that ends in {', '.join(ENDINGS)}; got {name!r}.")
         self._labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
-        self._titles = [item, "label", f"probability of {self._labels[1]}"]
+        self._shown = slice(1, 2) if len(self._labels) == 2 else slice(None)
+        self._titles = [item, "label", *(f"probability of {label}" for label in self._labels[self._shown])]
         self._path, self._parquet = path, kind.endswith((".parquet", ".pq"))
         self._delimiter = "\t" if kind.endswith(".tsv") else ","
         self._writer: Any = None
@@ -43,9 +46,10 @@ class LabelWriter:
         return self
 
     def write(self, items: Any, codes: NDArray[np.int8], probability: NDArray[np.float64]) -> None:
-        """Add rows; ``items`` are their names, an array of numpy or Arrow."""
+        """Add rows; ``items`` are their names, an array of numpy or Arrow, ``probability`` has a column a class."""
+        columns = probability[:, self._shown].T
         if self._parquet:
-            self._write_parquet(items, codes, probability)
+            self._write_parquet(items, codes, columns)
         else:
             if self._writer is None:
                 self._stream = self._path.open("w", encoding="utf-8", newline="")
@@ -53,11 +57,11 @@ class LabelWriter:
                 self._writer.writerow(self._titles)
             names = items.to_pylist() if hasattr(items, "to_pylist") else np.asarray(items).tolist()
             words = [str(label) for label in self._labels]
-            shown = probability.round(4).tolist()
-            self._writer.writerows(zip(names, [words[code] for code in codes.tolist()], shown, strict=True))
+            shown = columns.round(4).tolist()
+            self._writer.writerows(zip(names, [words[code] for code in codes.tolist()], *shown, strict=True))
         self.n_rows += len(codes)
 
-    def _write_parquet(self, items: Any, codes: NDArray[np.int8], probability: NDArray[np.float64]) -> None:
+    def _write_parquet(self, items: Any, codes: NDArray[np.int8], columns: NDArray[np.float64]) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -65,7 +69,8 @@ class LabelWriter:
         if pa.types.is_dictionary(names.type):
             names = names.cast(names.type.value_type)
         labels = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(self._labels)).dictionary_decode()
-        table = pa.table(dict(zip(self._titles, (names, labels, pa.array(probability)), strict=True)))
+        arrays = [names, labels, *(pa.array(column) for column in columns)]
+        table = pa.Table.from_arrays(arrays, names=self._titles)
         if self._writer is None:
             self._writer = parquet.ParquetWriter(self._path, table.schema)
         self._writer.write_table(table.cast(self._writer.schema))

@@ -1,7 +1,8 @@
-"""Rows of votes as bits: one plane that says who voted positive, and a second for who did not vote.
+"""Rows of votes as bits, plane by plane: the lowest bit of every code, who did not vote, then the higher bits.
 
-A row of m votes has ``ceil(m / 8)`` bytes, bit ``i % 8`` of byte ``i // 8`` for voter i, and as many again if votes
-are missing anywhere. Complete rows are incomplete rows whose second plane is zero, so both kinds can be compared.
+A plane of m votes has ``ceil(m / 8)`` bytes, bit ``i % 8`` of byte ``i // 8`` for voter i. Complete votes of two labels
+need one plane, votes with gaps two, more than two labels a further plane for every bit of their codes. Planes that a
+row lacks are zero, so rows of different numbers of planes compare, hash and stand below each other.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from goldless.kernels.compiled import compiled
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15
+_MISSING_PLANE = 1
 
 
 def plane_bytes(n_voters: int) -> int:
@@ -20,29 +22,72 @@ def plane_bytes(n_voters: int) -> int:
     return -(-n_voters // 8)
 
 
-def pack_bits(codes: NDArray[np.int8], complete: bool) -> NDArray[np.uint8]:
-    """Pack codes of shape (n_rows, n_voters) into bits of shape (n_rows, n_planes * plane_bytes)."""
-    width = plane_bytes(codes.shape[1])
-    bits = np.empty((len(codes), width if complete else 2 * width), dtype=np.uint8)
+def value_planes(n_planes: int) -> list[int]:
+    """Return which planes hold the bits of the codes, lowest first."""
+    return [plane for plane in range(n_planes) if plane != _MISSING_PLANE]
+
+
+def pack_bits(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """Pack codes of shape (n_rows, n_voters), -1 missing, into bits of shape (n_rows, n_planes * plane_bytes)."""
+    width, chunks = plane_bytes(codes.shape[1]), row_chunks(len(codes), _CHUNK_ROWS)
+    ends = ordered_map(lambda rows: (codes[rows].min(), codes[rows].max()), chunks if codes.size else [])
+    lowest, highest = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
+    n_planes = 1 + int(highest).bit_length() if highest > 1 else 1 if lowest >= 0 else 2
+    bits = np.empty((len(codes), n_planes * width), dtype=np.uint8)
 
     def pack(rows: slice) -> None:
         block = codes[rows]
-        positive = block.view(np.uint8) if complete else block == 1  # complete codes are 0 and 1 already
-        bits[rows, :width] = np.packbits(positive, axis=1, bitorder="little")
-        if not complete:
-            bits[rows, width:] = np.packbits(block < 0, axis=1, bitorder="little")
+        for bit, plane in enumerate(value_planes(n_planes)):
+            if highest <= 1:
+                is_set = block.view(np.uint8) if lowest >= 0 else block == 1  # complete codes are 0 and 1 already
+            else:
+                is_set = (block >> bit & 1).astype(bool) & (block >= 0)
+            bits[rows, plane * width : (plane + 1) * width] = np.packbits(is_set, axis=1, bitorder="little")
+        if n_planes > 1:
+            bits[rows, width : 2 * width] = np.packbits(block < 0, axis=1, bitorder="little")
 
-    ordered_map(pack, row_chunks(len(codes), _CHUNK_ROWS))
+    ordered_map(pack, chunks)
     return bits
 
 
 def unpack_bits(bits: NDArray[np.uint8], n_voters: int) -> NDArray[np.int8]:
     """Return the codes of shape (n_rows, n_voters)."""
     width = plane_bytes(n_voters)
-    codes = np.unpackbits(bits[:, :width], axis=1, count=n_voters, bitorder="little").view(np.int8)
-    if bits.shape[1] > width:
-        codes -= np.unpackbits(bits[:, width:], axis=1, count=n_voters, bitorder="little").view(np.int8)
+    n_planes = bits.shape[1] // max(width, 1)
+
+    def plane(number: int) -> NDArray[np.int8]:
+        part = bits[:, number * width : (number + 1) * width]
+        return np.unpackbits(part, axis=1, count=n_voters, bitorder="little").view(np.int8)
+
+    codes = plane(0)
+    for bit, number in enumerate(value_planes(n_planes)[1:], 1):
+        codes += plane(number) << bit
+    if n_planes > 1:
+        codes -= plane(_MISSING_PLANE)
     return codes
+
+
+def missing_plane(bits: NDArray[np.uint8], n_voters: int) -> NDArray[np.uint8] | None:
+    """Return the plane of who did not vote, None if the rows have none."""
+    width = plane_bytes(n_voters)
+    return bits[:, width : 2 * width] if bits.shape[1] > width else None
+
+
+def join_bits(parts: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Put rows of bits below each other; planes that some lack are zero."""
+    widest = max(part.shape[1] for part in parts)
+    if all(part.shape[1] == widest for part in parts):
+        return np.concatenate(parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, widest - part.shape[1]))) for part in parts])
+
+
+def without_empty_planes(bits: NDArray[np.uint8], n_voters: int) -> NDArray[np.uint8]:
+    """Leave out planes at the end that are zero in every row."""
+    width = plane_bytes(n_voters)
+    n_planes = kept = bits.shape[1] // max(width, 1)
+    while kept > 1 and not bits[:, (kept - 1) * width : kept * width].any():
+        kept -= 1
+    return bits if kept == n_planes else np.ascontiguousarray(bits[:, : kept * width])
 
 
 def bit_columns(bits: NDArray[np.uint8], n_voters: int) -> NDArray[np.uint64]:

@@ -17,6 +17,7 @@ _CHUNK_ROWS = 1 << 14
 def evaluate_codes(
     codes: NDArray[np.int8],
     groups: NDArray[np.int64],
+    n_symbols: int,
     tables_for: Callable[[PackingPlan], UnitTables],
     evaluate: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
@@ -29,6 +30,8 @@ def evaluate_codes(
     codes : ndarray of shape (n_rows, n_voters)
     groups : ndarray of shape (n_voters,)
         Voters with a negative group are left out.
+    n_symbols : int
+        How many symbols votes may be.
     tables_for : callable
         Makes the tables for a plan.
     evaluate : callable
@@ -39,7 +42,7 @@ def evaluate_codes(
     complete = np.concatenate([np.empty(0, bool), *ordered_map(lambda rows: codes[rows].min(axis=1) >= 0, chunks)])
     for kind in (True, False):
         if (complete == kind).any():
-            plan = PackingPlan.for_groups(groups, 2 if kind else 3)
+            plan = PackingPlan.for_groups(groups, n_symbols, missing=not kind)
             plans[kind] = (plan, tables_for(plan))
 
     def of_rows(rows: slice) -> NDArray[np.float64]:
@@ -58,6 +61,6 @@ def evaluate_codes(
         return out
 
     if not len(codes):
-        plan = PackingPlan.for_groups(groups, 2)
+        plan = PackingPlan.for_groups(groups, n_symbols, missing=False)
         return evaluate(tables_for(plan), plan.pack(codes))
     return np.concatenate(ordered_map(of_rows, chunks))

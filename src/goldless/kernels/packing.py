@@ -8,25 +8,29 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.bits import pack_bits, plane_bytes, repack
+from goldless.kernels.bits import missing_plane, pack_bits, plane_bytes, repack, value_planes
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15
+_BYTE_VALUES = 256
 _BIT_IS_SET = (np.arange(256)[None, :] >> np.arange(8)[:, None] & 1).astype(bool)
 
 
 @dataclass(frozen=True, eq=False)
 class PackingPlan:
-    """Which byte holds which vote, in mixed radix.
+    """Which byte holds which vote.
 
-    Votes have two states (0, 1) or three (-1 missing, 0, 1). A byte holds eight votes of two states or five
-    of three. The voters of a group stand side by side in one byte, which the group may share with others. A group
-    too large for a byte is *wide*: it has bytes of its own, after those of all other groups.
+    A vote for one of V symbols is a digit of V values, or of V + 1 if votes are missing: then 0 is no vote. A byte
+    holds as many digits as fit: eight votes of two labels, five with gaps, two of ten labels. The voters of a group stand
+    side by side in one byte, which the group may share with others. A group too large for a byte is *wide*: it has
+    bytes of its own, after those of all other groups.
 
     Attributes
     ----------
-    n_states : {2, 3}
-        2 when no vote is missing, otherwise 3.
+    radix : int
+        How many values a digit has.
+    missing : {0, 1}
+        Whether votes may be missing: the digit of the first symbol.
     n_voters : int
         Number of voters, those left out among them.
     voters : ndarray of shape (n_packed,)
@@ -43,7 +47,8 @@ class PackingPlan:
         The groups that are wide.
     """
 
-    n_states: int
+    radix: int
+    missing: int
     n_voters: int
     voters: NDArray[np.int64]
     byte_start: NDArray[np.int64]
@@ -65,14 +70,10 @@ class PackingPlan:
         return self.n_bytes - int(self.wide_start[-1])
 
     @classmethod
-    def in_order(cls, n_voters: int, n_states: int) -> PackingPlan:
-        """Pack voters as they come."""
-        return cls.for_groups(np.arange(n_voters), n_states)
-
-    @classmethod
-    def for_groups(cls, groups: NDArray[np.integer], n_states: int) -> PackingPlan:
+    def for_groups(cls, groups: NDArray[np.integer], n_symbols: int, missing: bool) -> PackingPlan:
         """Pack the voters of every group side by side; voters with a negative group are left out."""
-        room = 8 if n_states == 2 else 5
+        radix = n_symbols + missing
+        room = next(digits for digits in range(8, 0, -1) if radix**digits <= _BYTE_VALUES)
         members = {int(group): np.flatnonzero(groups == group) for group in np.unique(groups[groups >= 0])}
         bytes_: list[list[tuple[int, NDArray[np.int64]]]] = []
         free: list[int] = []
@@ -101,14 +102,15 @@ class PackingPlan:
         first_unit = np.searchsorted(of_byte, np.arange(len(bytes_) + 1))
         byte_start = unit_start[first_unit]
         return cls(
-            n_states,
+            radix,
+            int(missing),
             len(groups),
             np.concatenate([np.empty(0, np.int64), *(voters for _, _, voters in units)]),
             byte_start,
             unit_start,
             np.array([group for group, _, _ in units], dtype=np.int64),
             of_byte,
-            n_states ** (unit_start[:-1] - byte_start[of_byte]),
+            radix ** (unit_start[:-1] - byte_start[of_byte]),
             np.array(wide_start, dtype=np.int64),
             np.array(wide_groups, dtype=np.int64),
         )
@@ -120,12 +122,12 @@ class PackingPlan:
 
     def pack(self, codes: NDArray[np.int8]) -> NDArray[np.uint8]:
         """Pack codes of shape (n_rows, n_voters) into bytes of shape (n_rows, row_bytes)."""
-        return self.pack_bits(pack_bits(codes, self.n_states == 2))
+        return self.pack_bits(pack_bits(codes))
 
     def pack_bits(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Pack rows of bits (:mod:`goldless.kernels.bits`) into bytes of shape (n_rows, row_bytes)."""
-        width = plane_bytes(self.n_voters)
-        if self.n_states == 2 and bits.shape[1] > width:
+        absent = None if self.missing else missing_plane(bits, self.n_voters)
+        if absent is not None and absent.any():
             raise ValueError("a plan for complete votes cannot pack missing ones")
         packed = np.empty((len(bits), self.row_bytes), dtype=np.uint8)
         known, n_bytes = self._bit_tables, bits.shape[1]
@@ -145,22 +147,25 @@ class PackingPlan:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]:
         """Return which bytes of bits every word of a packed row reads, what they add, and what the word starts from.
 
-        A digit is 0 or 1, or with missing votes 1 + positive - missing: whole numbers that add in any order.
+        A digit is the code, or with missing votes 1 + code - missing: whole numbers that add in any order.
         """
         width, n_words = plane_bytes(self.n_voters), self.row_bytes // 8
         byte_of = np.repeat(np.arange(self.n_bytes), np.diff(self.byte_start))
         digit_of = np.arange(len(self.voters)) - self.byte_start[byte_of]
-        unit = (self.n_states**digit_of).astype(np.uint64) << (8 * (byte_of & 7)).astype(np.uint64)
+        unit = (self.radix**digit_of).astype(np.uint64) << (8 * (byte_of & 7)).astype(np.uint64)
         word_of, place, bit = byte_of >> 3, self.voters >> 3, self.voters & 7
         base = np.zeros(n_words, dtype=np.uint64)
-        if self.n_states == 3:
+        adds = {plane: unit << np.uint64(power) for power, plane in enumerate(value_planes(n_bytes // max(width, 1)))}
+        if self.missing:
             np.add.at(base, word_of, unit)
-        if self.n_states == 3 and n_bytes > width:
-            word_of, bit = np.tile(word_of, 2), np.tile(bit, 2)
-            place = np.concatenate([place, width + place])
-            unit = np.concatenate([unit, np.uint64(0) - unit])  # modulo 2**64
-        read, entry = np.unique(word_of * n_bytes + place, return_inverse=True)
+        if self.missing and n_bytes > width:
+            adds[1] = np.uint64(0) - unit  # modulo 2**64
+        places = np.concatenate([plane * width + place for plane in adds])
+        words = np.tile(word_of, len(adds))
+        read, entry = np.unique(words * n_bytes + places, return_inverse=True)
         table = np.zeros((len(read), 256), dtype=np.uint64)
-        for number, one_bit, adds in zip(entry, bit, unit, strict=True):
-            table[number, _BIT_IS_SET[one_bit]] += adds
+        for number, one_bit, value in zip(
+            entry, np.tile(bit, len(adds)), np.concatenate(list(adds.values())), strict=True
+        ):
+            table[number, _BIT_IS_SET[one_bit]] += value
         return read % n_bytes, np.searchsorted(read // n_bytes, np.arange(n_words + 1)), table, base

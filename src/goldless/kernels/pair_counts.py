@@ -1,56 +1,89 @@
-"""Pair counts by bit columns and popcount."""
+"""Pair tables by bit columns and popcount."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.bits import bit_columns, plane_bytes
+from goldless.kernels.bits import bit_columns, missing_plane, plane_bytes, value_planes
 from goldless.kernels.compiled import compiled
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15  # 512 words a voter: the bit columns of a chunk stay in cache
+_MEMORY = 1 << 29  # bytes of tables that threads may fill at the same time
 
 
-def pair_counts(bits: NDArray[np.uint8], n_voters: int) -> tuple[NDArray[np.int64], ...]:
-    """Count, for every pair of voters, what they said on the items both voted on.
+def pair_counts(bits: NDArray[np.uint8], n_voters: int, n_symbols: int) -> NDArray[np.int64]:
+    """Count, for every two voters, what they said on the items both voted on.
 
     Parameters
     ----------
     bits : ndarray of shape (n_items, n_bytes)
-        Rows of votes as bits (:mod:`goldless.kernels.bits`); without a second plane one popcount a pair is enough.
-    n_voters : int
+        Rows of votes as bits (:mod:`goldless.kernels.bits`).
+    n_voters, n_symbols : int
 
     Returns
     -------
-    both, first_positive, both_positive : ndarray of shape (n_voters, n_voters)
-        ``both[i, j]`` items voted on by i and j, ``first_positive[i, j]`` those where i said positive,
-        ``both_positive[i, j]`` those where both did.
+    ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
+        ``counts[a, b, i, j]`` items on which i said a and j said b.
     """
-    width = plane_bytes(n_voters)
-    complete = bits.shape[1] == width
+    absent = missing_plane(bits, n_voters)
+    complete = absent is None or not absent.any()
+    # counted are "voted at all", which all did in complete votes, and every symbol but the first
+    totals = np.zeros((n_symbols, n_symbols, n_voters, n_voters), dtype=np.int64)
 
-    def count(rows: slice) -> tuple[NDArray[np.int64], ...]:
-        positive = bit_columns(np.ascontiguousarray(bits[rows, :width]), n_voters)
-        both_positive = _common_bits(positive, positive, True)
-        if complete:
-            return (both_positive,)
-        observed = bit_columns(~bits[rows, width:], n_voters)
-        return both_positive, _common_bits(positive, observed, False), _common_bits(observed, observed, True)
+    def count(rows: slice) -> NDArray[np.int64]:
+        part = np.zeros_like(totals)
+        columns = _symbol_columns(bits[rows], n_voters, n_symbols)
+        observed = None if complete else bit_columns(np.ascontiguousarray(~absent[rows]), n_voters)  # type: ignore[index]
+        for a in range(1, n_symbols):
+            for b in range(1, a + 1):
+                part[a, b] = _common_bits(columns[a - 1], columns[b - 1], a == b)
+            if observed is not None:
+                part[a, 0] = _common_bits(columns[a - 1], observed, False)
+        if observed is not None:
+            part[0, 0] = _common_bits(observed, observed, True)
+        return part
 
-    totals = None
     chunks = row_chunks(len(bits), _CHUNK_ROWS)
-    for start in range(0, len(chunks), 64):  # int64 sums are exact in any order; 64 at a time bounds memory
-        for part in ordered_map(count, chunks[start : start + 64]):
-            totals = part if totals is None else tuple(a + b for a, b in zip(totals, part, strict=True))
-    if totals is None:
-        empty = np.zeros((n_voters, n_voters), dtype=np.int64)
-        return empty, empty.copy(), empty.copy()
-    both_positive = totals[0]
+    at_once = int(np.clip(_MEMORY // max(totals.nbytes, 1), 2, 64))
+    for start in range(0, len(chunks), at_once):  # int64 sums are exact in any order
+        for part in ordered_map(count, chunks[start : start + at_once]):
+            totals += part
+    for a in range(1, n_symbols):
+        if complete:
+            totals[a, 0] = np.diag(totals[a, a])[:, None]
+        for b in range(a):
+            totals[b, a] = totals[a, b].T
     if complete:
-        first_positive = np.repeat(np.diag(both_positive)[:, None], n_voters, axis=1)
-        return np.full((n_voters, n_voters), len(bits), dtype=np.int64), first_positive, both_positive
-    return totals[2], totals[1], both_positive
+        totals[0, 0] = len(bits)
+    # votes for the first symbol are those that are for no other
+    totals[:, 0] -= totals[:, 1:].sum(axis=1)
+    totals[0] -= totals[1:].sum(axis=0)
+    return totals
+
+
+def _symbol_columns(bits: NDArray[np.uint8], n_voters: int, n_symbols: int) -> list[NDArray[np.uint64]]:
+    """Return who said each symbol but the first, as bit columns."""
+    width = plane_bytes(n_voters)
+    planes = [
+        bit_columns(np.ascontiguousarray(bits[:, plane * width : (plane + 1) * width]), n_voters)
+        for plane in value_planes(bits.shape[1] // max(width, 1))
+    ]
+    columns = []
+    for symbol in range(1, n_symbols):
+        said: NDArray[np.uint64] | None = None
+        for power, plane in enumerate(planes):
+            if symbol >> power & 1:
+                said = plane if said is None else said & plane
+        if said is None or symbol >> len(planes):
+            columns.append(np.zeros_like(planes[0]))
+            continue
+        for power, plane in enumerate(planes):
+            if not symbol >> power & 1:
+                said = said & ~plane
+        columns.append(said)
+    return columns
 
 
 @compiled

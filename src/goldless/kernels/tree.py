@@ -2,8 +2,8 @@
 
 The hub ``Y`` has ``S`` states. ``tables[s, byte, value]`` is the log-likelihood of a byte value in a state of the
 hub, for the bytes before those of wide groups; with one row fewer than the hub has states it is the log-ratio to the
-first state, which is then 0. Rows may have further bytes, which are not read. A wide group ``w`` has a binary latent
-and the bytes ``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a, s]`` is
+first state, which is then 0. Rows may have further bytes, which are not read. A wide group ``w`` has a latent of ``A``
+states and the bytes ``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a, s]`` is
 Pr(alpha_w = a | Y = s).
 """
 
@@ -41,27 +41,33 @@ def _read_narrow(row, tables, hub):
 def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, factor, hub):
     """Collect the messages of the wide groups to the hub; return the log of what likelihoods were scaled by.
 
-    ``likelihood[w, a]`` is proportional to Pr(votes of w | alpha_w = a), the larger 1, and ``mixed[w, s]`` is its
+    ``likelihood[w, a]`` is proportional to Pr(votes of w | alpha_w = a), the largest 1, and ``mixed[w, s]`` is its
     mean over alpha_w given Y = s. The message to a state is the product of its means: ``factor[s]``, or if that is
     small in any state, its logarithm in ``hub[s]`` and a factor of 1.
     """
-    n_wide, _, n_states = wide_rates.shape
+    n_wide, n_latent, n_states = wide_rates.shape
     total = 0.0
     for w in range(n_wide):
-        negative, positive = 0.0, 0.0
+        for a in range(n_latent):
+            likelihood[w, a] = 0.0
         for byte in range(wide_start[w], wide_start[w + 1]):
             value = row[n_narrow + byte]
-            negative += wide[byte, value, 0]
-            positive += wide[byte, value, 1]
-        lead = positive - negative
-        total += max(negative, positive)
-        likelihood[w, 0] = np.exp(-lead) if lead > 0.0 else 1.0
-        likelihood[w, 1] = 1.0 if lead > 0.0 else np.exp(lead)
+            for a in range(n_latent):
+                likelihood[w, a] += wide[byte, value, a]
+        top = likelihood[w, 0]
+        for a in range(1, n_latent):
+            top = max(top, likelihood[w, a])
+        total += top
+        for a in range(n_latent):
+            lead = likelihood[w, a] - top
+            likelihood[w, a] = 1.0 if lead >= 0.0 else np.exp(lead)
     least = 1.0
     for state in range(n_states):
         product = 1.0  # its logarithm is taken before it underflows
         for w in range(n_wide):
-            mean = wide_rates[w, 0, state] * likelihood[w, 0] + wide_rates[w, 1, state] * likelihood[w, 1]
+            mean = 0.0
+            for a in range(n_latent):
+                mean += wide_rates[w, a, state] * likelihood[w, a]
             mixed[w, state] = max(mean, _SMALL)
             product *= mixed[w, state]
             if product < _SMALL:
@@ -82,8 +88,8 @@ def evaluate(packed, tables, wide, wide_start, wide_rates, out):
 
     With one table fewer only differences between states mean anything.
     """
-    n_wide, _, n_states = wide_rates.shape
-    likelihood = np.empty((n_wide, 2))
+    n_wide, n_latent, n_states = wide_rates.shape
+    likelihood = np.empty((n_wide, n_latent))
     mixed = np.empty((n_wide, n_states))
     factor = np.ones(n_states)
     for i in range(packed.shape[0]):
@@ -105,13 +111,13 @@ def expect(
     """Add what the rows expect (E-step) and return their log-likelihood relative to the first state.
 
     ``labels[s]``, ``histogram[s - 1, byte, value]`` for every state but the first, ``wide_latents[w, a, s]`` and
-    ``wide_histogram[byte, value]`` for alpha = 1 are added to.
+    ``wide_histogram[a - 1, byte, value]`` for every value of alpha but the first are added to.
     """
-    n_wide, _, n_states = wide_rates.shape
+    n_wide, n_latent, n_states = wide_rates.shape
     n_narrow = tables.shape[1]
-    likelihood = np.empty((n_wide, 2))
+    likelihood = np.empty((n_wide, n_latent))
     mixed = np.empty((n_wide, n_states))
-    parent = np.empty(n_wide)
+    parent = np.empty((n_wide, n_latent))
     factor = np.ones(n_states)
     hub = np.empty(n_states)
     log_likelihood, product = 0.0, 1.0
@@ -148,19 +154,21 @@ def expect(
                 of_state = histogram[state - 1]
                 for byte in range(n_narrow):
                     of_state[byte, row[byte]] += share
-        if n_wide:
-            parent[:] = 0.0
+        for w in range(n_wide):
+            for a in range(n_latent):
+                parent[w, a] = 0.0
             for state in range(n_states):
                 if hub[state] >= _NEGLIGIBLE * count:
-                    for w in range(n_wide):
-                        share = hub[state] / mixed[w, state]
-                        positive = share * wide_rates[w, 1, state] * likelihood[w, 1]
-                        wide_latents[w, 0, state] += share * wide_rates[w, 0, state] * likelihood[w, 0]
-                        wide_latents[w, 1, state] += positive
-                        parent[w] += positive
-            for w in range(n_wide):
-                for byte in range(wide_start[w], wide_start[w + 1]):
-                    wide_histogram[byte, row[n_narrow + byte]] += parent[w]
+                    share = hub[state] / mixed[w, state]
+                    for a in range(n_latent):
+                        joint = share * wide_rates[w, a, state] * likelihood[w, a]
+                        wide_latents[w, a, state] += joint
+                        parent[w, a] += joint
+            for a in range(1, n_latent):
+                if parent[w, a] >= _NEGLIGIBLE * count:
+                    of_latent = wide_histogram[a - 1]
+                    for byte in range(wide_start[w], wide_start[w + 1]):
+                        of_latent[byte, row[n_narrow + byte]] += parent[w, a]
     return log_likelihood + np.log(product)
 
 

@@ -20,10 +20,6 @@ from goldless.kernels.packing import PackingPlan
 
 _TINY = 1e-300
 
-NO_WIDE = np.zeros((0, 256, 2))
-
-NO_WIDE_START = np.zeros(1, dtype=np.int64)
-
 
 class RowSums(NamedTuple):
     """What a pass of EM adds up over rows. Sums of two blocks of rows add."""
@@ -52,7 +48,7 @@ class UnitTables:
     Attributes
     ----------
     plan : PackingPlan
-    rates : ndarray of shape (n_groups, 2, n_hub_states)
+    rates : ndarray of shape (n_groups, n_latent_states, n_hub_states)
         Pr(alpha_k = a | hub).
     has_latent : ndarray of shape (n_groups,)
         Whether a group has a latent of its own, or hangs on the hub.
@@ -60,10 +56,10 @@ class UnitTables:
         Log-probability of each state of the hub.
     narrow : ndarray of shape (n_hub_states, n_narrow, 256)
         Log-likelihood of a byte value in each state of the hub.
-    wide : ndarray of shape (n_wide_bytes, 256, 2)
+    wide : ndarray of shape (n_wide_bytes, 256, n_latent_states)
         Log-likelihood of a byte value of a wide group for each value of its latent.
-    likelihood : ndarray of shape (n_units, 256, 2)
-        Likelihood of the votes of a unit for each value of its latent, the larger scaled to 1.
+    likelihood : ndarray of shape (n_units, 256, n_latent_states)
+        Likelihood of the votes of a unit for each value of its latent, the largest scaled to 1.
     """
 
     plan: PackingPlan
@@ -88,17 +84,17 @@ class UnitTables:
         Parameters
         ----------
         plan : PackingPlan
-        log_votes : ndarray of shape (n_voters, n_parent_states, 2)
-            Log-probability of a negative and a positive vote in each state of the voter's parent.
+        log_votes : ndarray of shape (n_voters, n_parent_states, n_symbols)
+            Log-probability of every vote in each state of the voter's parent.
         rates, has_latent : ndarray
             Of all groups, as above.
         weights : ndarray of shape (n_hub_states,)
             Probability of each state of the hub.
         """
-        n_states, n_wide_bytes = rates.shape[2], int(plan.wide_start[-1])
+        _, n_latent, n_states = rates.shape
         narrow = np.zeros((n_states, plan.n_narrow, 256))
-        wide = np.zeros((n_wide_bytes, 256, 2))
-        likelihood = np.empty((len(plan.unit_group), 256, 2))
+        wide = np.zeros((int(plan.wide_start[-1]), 256, n_latent))
+        likelihood = np.empty((len(plan.unit_group), 256, n_latent))
         rates = np.ascontiguousarray(rates)
         _fill(*units_of(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
         return cls(plan, rates, has_latent, np.log(np.maximum(weights, _TINY)), narrow, wide, likelihood)
@@ -124,20 +120,20 @@ class UnitTables:
         return out[:, 1:] - out[:, :1]
 
     def latent_posterior(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return Pr(alpha_k = positive | all votes of the row), shape (n_rows, n_groups)."""
+        """Return Pr(alpha_k = a | all votes of the row), shape (n_rows, n_groups, n_latent_states)."""
         joint = self.hub_log_likelihood(packed) + self.log_weights
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         hub = joint / joint.sum(axis=1, keepdims=True)
-        return (self._latent_given_hub(packed) * hub[:, None, :]).sum(axis=2).clip(0.0, 1.0)
+        return (self._latent_given_hub(packed) * hub[:, None, None, :]).sum(axis=3).clip(0.0, 1.0)
 
     def _latent_given_hub(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return Pr(alpha_k = positive | votes of k, hub), shape (n_rows, n_groups, n_hub_states)."""
-        plan, out = self.plan, np.empty((len(packed), len(self.rates), len(self.narrow)))
+        """Return Pr(alpha_k = a | votes of k, hub), shape (n_rows, n_groups, n_latent_states, n_hub_states)."""
+        plan, out = self.plan, np.empty((len(packed), *self.rates.shape))
         for unit, group in enumerate(plan.unit_group):
             if plan.unit_byte[unit] < plan.n_narrow:
                 digits = packed[:, plan.unit_byte[unit]] // plan.unit_weight[unit]
                 n_votes = plan.unit_start[unit + 1] - plan.unit_start[unit]
-                out[:, group] = self._latent(group, self.likelihood[unit, digits % plan.n_states**n_votes])
+                out[:, group] = self._latent(group, self.likelihood[unit, digits % plan.radix**n_votes])
         for number, group in enumerate(plan.wide_groups):
             bytes_ = range(plan.wide_start[number], plan.wide_start[number + 1])
             evidence = sum(self.wide[byte, packed[:, plan.n_narrow + byte]] for byte in bytes_)
@@ -145,19 +141,20 @@ class UnitTables:
         return out
 
     def _latent(self, group: int, likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Pr(alpha = positive | votes, hub) from the likelihood of the votes for each value of alpha."""
+        """Return Pr(alpha = a | votes, hub) from the likelihood of the votes for each value of alpha."""
         rates = self.rates[group]
         if not self.has_latent[group]:
-            return np.broadcast_to(rates[1], (len(likelihood), rates.shape[1]))
+            return np.broadcast_to(rates, (len(likelihood), *rates.shape))
         joint = likelihood[:, :, None] * rates
-        return joint[:, 1] / np.maximum(joint.sum(axis=1), _TINY)
+        return joint / np.maximum(joint.sum(axis=1, keepdims=True), _TINY)
 
     def sums(self, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> RowSums:
         """Return what the rows add to an E-step; the log-likelihood lacks what :meth:`base` adds."""
         n_states, n_narrow, _ = self.narrow.shape
         labels, histogram = np.zeros(n_states), np.zeros((n_states - 1, n_narrow, 256))
         wide_rates = self._wide_rates
-        wide_latents, wide_histogram = np.zeros(wide_rates.shape), np.zeros(self.wide.shape[:2])
+        n_wide_bytes, _, n_latent = self.wide.shape
+        wide_latents, wide_histogram = np.zeros(wide_rates.shape), np.zeros((n_latent - 1, n_wide_bytes, 256))
         log_likelihood = kernel.expect(
             packed,
             counts,
@@ -185,19 +182,21 @@ class UnitTables:
 
         Returns
         -------
-        latents : ndarray of shape (n_groups, 2, n_hub_states)
+        latents : ndarray of shape (n_groups, n_latent_states, n_hub_states)
             Expected items with (alpha_k, hub); nothing for groups without a latent of their own.
-        votes : ndarray of shape (n_voters, n_parent_states, 2)
-            Expected votes, negative and positive, in each state of the voter's parent.
+        votes : ndarray of shape (n_voters, n_parent_states, n_symbols)
+            Expected votes for every symbol in each state of the voter's parent.
         """
-        plan, n_states = self.plan, len(self.narrow)
+        plan = self.plan
         histogram = np.empty(self.narrow.shape)
         histogram[1:] = sums.histogram
         histogram[0] = np.maximum(totals[: plan.n_narrow] - sums.histogram.sum(axis=0), 0.0)
-        wide = np.stack([np.maximum(totals[plan.n_narrow :] - sums.wide_histogram, 0.0), sums.wide_histogram], axis=2)
-        latents = np.zeros((len(self.rates), 2, n_states))
+        wide = np.empty(self.wide.shape)
+        wide[:, :, 1:] = sums.wide_histogram.transpose(1, 2, 0)
+        wide[:, :, 0] = np.maximum(totals[plan.n_narrow :] - sums.wide_histogram.sum(axis=0), 0.0)
+        latents = np.zeros(self.rates.shape)
         latents[plan.wide_groups] = sums.wide_latents
-        votes = np.zeros((plan.n_voters, max(n_states, 2), 2))
+        votes = np.zeros((plan.n_voters, max(self.rates.shape[1:]), plan.radix - plan.missing))
         _collect(*units_of(plan), histogram, wide, self.likelihood, self.rates, self.has_latent, latents, votes)
         return latents, votes
 
@@ -218,54 +217,54 @@ def units_of(plan: PackingPlan) -> tuple:
         plan.unit_byte,
         plan.unit_weight,
         plan.n_narrow,
-        plan.n_states,
+        plan.radix,
+        plan.missing,
     )
 
 
 @compiled
 def _fill(
-    voters, unit_start, unit_group, unit_byte, unit_weight, n_narrow, n_digits,
+    voters, unit_start, unit_group, unit_byte, unit_weight, n_narrow, radix, missing,
     log_votes, rates, has_latent, narrow, wide, likelihood,
 ):  # fmt: skip
     """Add the message of every unit to the table of its byte."""
-    n_states = narrow.shape[0]
-    n_values = 256 if n_digits == 2 else 243
-    evidence = np.zeros((256, max(n_states, 2)))
+    n_states, n_latent = narrow.shape[0], rates.shape[1]
+    evidence = np.zeros((256, max(n_states, n_latent)))
     for unit in range(unit_group.size):
         group, byte = unit_group[unit], unit_byte[unit]
         own = has_latent[group]
-        n_parents = 2 if own else n_states
+        n_parents = n_latent if own else n_states
         evidence[0] = 0.0
         size = 1
         for i in range(unit_start[unit], unit_start[unit + 1]):  # each voter is the next higher digit
-            for digit in range(n_digits - 1, -1, -1):
-                vote = digit - (n_digits - 2)
+            for digit in range(radix - 1, -1, -1):
+                vote = digit - missing
                 for value in range(size):
                     for parent in range(n_parents):
                         entry = evidence[value, parent]
                         if vote >= 0:
                             entry += log_votes[voters[i], parent, vote]
                         evidence[digit * size + value, parent] = entry
-            size *= n_digits
+            size *= radix
         if byte >= n_narrow:  # messages of a wide group need all its bytes
             for value in range(size):
-                wide[byte - n_narrow, value, 0], wide[byte - n_narrow, value, 1] = (
-                    evidence[value, 0],
-                    evidence[value, 1],
-                )
+                for a in range(n_latent):
+                    wide[byte - n_narrow, value, a] = evidence[value, a]
             continue
         if own:
             for value in range(size):
-                top = max(evidence[value, 0], evidence[value, 1])
-                negative = np.exp(evidence[value, 0] - top)
-                positive = np.exp(evidence[value, 1] - top)
-                likelihood[unit, value, 0] = negative
-                likelihood[unit, value, 1] = positive
+                top = evidence[value, 0]
+                for a in range(1, n_latent):
+                    top = max(top, evidence[value, a])
+                for a in range(n_latent):
+                    likelihood[unit, value, a] = np.exp(evidence[value, a] - top)
                 for state in range(n_states):
-                    mean = rates[group, 0, state] * negative + rates[group, 1, state] * positive
+                    mean = 0.0
+                    for a in range(n_latent):
+                        mean += rates[group, a, state] * likelihood[unit, value, a]
                     evidence[value, state] = top + np.log(max(mean, _TINY))
         weight = unit_weight[unit]
-        for high in range(n_values // (weight * size)):
+        for high in range(256 // (weight * size)):
             for value in range(size):
                 start = (high * size + value) * weight
                 for state in range(n_states):
@@ -275,25 +274,26 @@ def _fill(
 
 @compiled
 def _collect(
-    voters, unit_start, unit_group, unit_byte, unit_weight, n_narrow, n_digits,
+    voters, unit_start, unit_group, unit_byte, unit_weight, n_narrow, radix, missing,
     histogram, wide, likelihood, rates, has_latent, latents, votes,
 ):  # fmt: skip
     """Turn histograms over byte values into expected counts of latents and votes."""
-    n_states = histogram.shape[0]
-    n_values = 256 if n_digits == 2 else 243
-    local = np.empty((256, max(n_states, 2)))
+    n_states, n_latent = histogram.shape[0], rates.shape[1]
+    local = np.empty((256, max(n_states, n_latent)))
+    parents = np.empty(n_latent)
     for unit in range(unit_group.size):
         group, byte = unit_group[unit], unit_byte[unit]
         own = has_latent[group]
-        size = n_digits ** (unit_start[unit + 1] - unit_start[unit])
-        n_parents = 2 if own else n_states
+        size = radix ** (unit_start[unit + 1] - unit_start[unit])
+        n_parents = n_latent if own else n_states
         if byte >= n_narrow:
             for value in range(size):
-                local[value, 0], local[value, 1] = wide[byte - n_narrow, value, 0], wide[byte - n_narrow, value, 1]
+                for a in range(n_latent):
+                    local[value, a] = wide[byte - n_narrow, value, a]
         else:
             local[:size] = 0.0
             weight = unit_weight[unit]
-            for high in range(n_values // (weight * size)):
+            for high in range(256 // (weight * size)):
                 for value in range(size):
                     start = (high * size + value) * weight
                     for state in range(n_states):
@@ -301,26 +301,27 @@ def _collect(
                             local[value, state] += histogram[state, byte, start + low]
         if own and byte < n_narrow:
             for value in range(size):
-                negative, positive = 0.0, 0.0
+                parents[:] = 0.0
                 for state in range(n_states):
-                    for_negative = rates[group, 0, state] * likelihood[unit, value, 0]
-                    for_positive = rates[group, 1, state] * likelihood[unit, value, 1]
-                    share = local[value, state] / max(for_negative + for_positive, _TINY)
-                    latents[group, 0, state] += share * for_negative
-                    latents[group, 1, state] += share * for_positive
-                    negative += share * for_negative
-                    positive += share * for_positive
-                local[value, 0] = negative
-                local[value, 1] = positive
+                    mean = 0.0
+                    for a in range(n_latent):
+                        mean += rates[group, a, state] * likelihood[unit, value, a]
+                    share = local[value, state] / max(mean, _TINY)
+                    for a in range(n_latent):
+                        joint = share * rates[group, a, state] * likelihood[unit, value, a]
+                        latents[group, a, state] += joint
+                        parents[a] += joint
+                for a in range(n_latent):
+                    local[value, a] = parents[a]
         for i in range(unit_start[unit], unit_start[unit + 1]):  # sum the lowest digit out, voter by voter
-            size //= n_digits
+            size //= radix
             for value in range(size):
                 for parent in range(n_parents):
                     total = 0.0
-                    for digit in range(n_digits):
-                        entry = local[value * n_digits + digit, parent]
+                    for digit in range(radix):
+                        entry = local[value * radix + digit, parent]
                         total += entry
-                        vote = digit - (n_digits - 2)
+                        vote = digit - missing
                         if vote >= 0:
                             votes[voters[i], parent, vote] += entry
                     local[value, parent] = total

@@ -10,18 +10,14 @@ from numpy.typing import NDArray
 
 from goldless.kernels import tree as kernel
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.tree_tables import NO_WIDE, NO_WIDE_START, RowSums, UnitTables
+from goldless.kernels.tree_tables import RowSums, UnitTables
 
 
 @cache
-def _votes_of_values(n_states: int, n_votes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of positive votes, and of all, in every value of a unit of so many voters."""
-    digits = np.arange(n_states**n_votes)[:, None] // n_states ** np.arange(n_votes) % n_states
-    votes = digits - (n_states - 2)
-    return (votes == 1).sum(axis=1), (votes >= 0).sum(axis=1)
-
-
-WideMeans = tuple[NDArray[np.float64], NDArray[np.bool_]]
+def _votes_of_values(radix: int, missing: int, n_votes: int) -> NDArray[np.int64]:
+    """Return the number of votes for every class in every value of a unit of so many voters."""
+    digits = np.arange(radix**n_votes)[:, None] // radix ** np.arange(n_votes) % radix
+    return (digits[:, :, None] == missing + np.arange(radix - missing)).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +27,13 @@ class UnitMeans:
     Attributes
     ----------
     plan : PackingPlan
-    tables : ndarray of shape (2, n_narrow, 256)
-        Sum of the mean votes of the units in a byte, and number of its units that voted.
-    wide : ndarray of shape (n_wide_bytes, 256, 2)
-        Number of negative and of positive votes.
-    likelihood : ndarray of shape (n_units, 256, 2)
-        1 - mean and mean; zero where a unit did not vote.
+    tables : ndarray of shape (n_classes, n_narrow, 256)
+        Sum over the units in a byte of the share of their votes for a class, but for the first class: number of
+        units that voted.
+    wide : ndarray of shape (n_wide_bytes, 256, n_classes)
+        Number of votes for each class.
+    likelihood : ndarray of shape (n_units, 256, n_classes)
+        Share of the votes of a unit for each class; zero where it did not vote.
     """
 
     plan: PackingPlan
@@ -47,62 +44,75 @@ class UnitMeans:
     @classmethod
     def of(cls, plan: PackingPlan) -> UnitMeans:
         """Fill the tables."""
-        tables = np.zeros((2, plan.n_narrow, 256))
-        wide = np.zeros((int(plan.wide_start[-1]), 256, 2))
-        likelihood = np.zeros((len(plan.unit_group), 256, 2))
+        n_classes = plan.radix - plan.missing
+        tables = np.zeros((n_classes, plan.n_narrow, 256))
+        wide = np.zeros((int(plan.wide_start[-1]), 256, n_classes))
+        likelihood = np.zeros((len(plan.unit_group), 256, n_classes))
         for unit, byte in enumerate(plan.unit_byte):
-            positive, said = _votes_of_values(plan.n_states, int(plan.unit_start[unit + 1] - plan.unit_start[unit]))
-            size = len(said)
+            n_votes = int(plan.unit_start[unit + 1] - plan.unit_start[unit])
+            votes = _votes_of_values(plan.radix, plan.missing, n_votes)
+            size, cast = len(votes), votes.sum(axis=1)
             if byte >= plan.n_narrow:
-                wide[byte - plan.n_narrow, :size] = np.stack([said - positive, positive], axis=1)
+                wide[byte - plan.n_narrow, :size] = votes
                 continue
-            asked = said > 0
-            mean = positive / np.maximum(said, 1)
-            likelihood[unit, :size] = np.stack([1 - mean, mean], axis=1) * asked[:, None]
+            mean = _shares(votes)
+            likelihood[unit, :size] = mean
             local = np.arange(256) // plan.unit_weight[unit] % size
-            tables[:, byte] += np.stack([mean, asked])[:, local]
+            tables[1:, byte] += mean.T[1:, local]
+            tables[0, byte] += (cast > 0)[local]
         return cls(plan, tables, wide, likelihood)
 
-    def wide_means(self, packed: NDArray[np.uint8]) -> WideMeans:
-        """Return the mean vote of each wide group and whether it voted, shape (n_wide, n_rows)."""
+    def wide_means(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Return the shares of each wide group's votes, zero if it did not vote, shape (n_wide, n_rows, n_classes)."""
         plan = self.plan
-        votes = np.zeros((len(plan.wide_groups), len(packed), 2))
+        votes = np.zeros((len(plan.wide_groups), len(packed), self.wide.shape[2]))
         for number in range(len(plan.wide_groups)):
             for byte in range(plan.wide_start[number], plan.wide_start[number + 1]):
                 votes[number] += self.wide[byte, packed[:, plan.n_narrow + byte]]
-        said = votes.sum(axis=2)
-        return votes[:, :, 1] / np.maximum(said, 1), said > 0
+        return _shares(votes)
 
-    def hub_share(self, packed: NDArray[np.uint8], of_wide: WideMeans) -> NDArray[np.float64]:
-        """Return the mean over units of their mean vote, for every row; ``of_wide`` are its :meth:`wide_means`."""
-        sums = np.empty((len(packed), 2))
-        kernel.evaluate(packed, self.tables, NO_WIDE, NO_WIDE_START, np.zeros((0, 2, 2)), sums)
-        mean, asked = of_wide
-        return (sums[:, 0] + (mean * asked).sum(axis=0)) / np.maximum(sums[:, 1] + asked.sum(axis=0), 1)
+    def hub_shares(self, packed: NDArray[np.uint8], of_wide: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean over units of their mean vote, shape (n_rows, n_classes); ``of_wide`` are its wide means.
 
-    def sums(self, packed: NDArray[np.uint8], weights: NDArray[np.float64], of_wide: WideMeans) -> RowSums:
+        A row without a vote counts for the first class.
+        """
+        sums = np.empty((len(packed), len(self.tables)))
+        no_wide = (np.zeros((0, 256, 1)), np.zeros(1, dtype=np.int64), np.zeros((0, 1, len(self.tables))))
+        kernel.evaluate(packed, self.tables, *no_wide, sums)
+        voted = sums[:, 0] + of_wide.any(axis=2).sum(axis=0)
+        shares = (sums + of_wide.sum(axis=0)) / np.maximum(voted, 1)[:, None]
+        shares[:, 0] = 1 - shares[:, 1:].sum(axis=1)
+        return shares
+
+    def sums(
+        self, packed: NDArray[np.uint8], weights: NDArray[np.float64], of_wide: NDArray[np.float64]
+    ) -> RowSums:
         """Return what rows with these weights, one for each state of the hub, add to an M-step."""
         plan = self.plan
         histogram = np.zeros((weights.shape[1], plan.n_narrow, 256))
         kernel.accumulate(packed, weights, histogram)
-        mean, asked = of_wide
-        latent = np.stack([1 - mean, mean], axis=1) * asked[:, None]
-        wide_histogram = np.zeros((len(self.wide), 256))
+        wide_histogram = np.zeros((self.wide.shape[2] - 1, len(self.wide), 256))
         for number in range(len(plan.wide_groups)):
             first, last = plan.wide_start[number], plan.wide_start[number + 1]
-            part = np.zeros((1, last - first, 256))
+            part = np.zeros((self.wide.shape[2] - 1, last - first, 256))
             own_bytes = np.ascontiguousarray(packed[:, plan.n_narrow + first : plan.n_narrow + last])
-            kernel.accumulate(own_bytes, (mean[number] * weights.sum(axis=1))[:, None], part)
-            wide_histogram[first:last] = part[0]
-        return RowSums(weights.sum(axis=0), histogram[1:], latent @ weights, wide_histogram, -np.inf)
+            kernel.accumulate(own_bytes, of_wide[number][:, 1:] * weights.sum(axis=1)[:, None], part)
+            wide_histogram[:, first:last] = part
+        latents = of_wide.transpose(0, 2, 1) @ weights
+        return RowSums(weights.sum(axis=0), histogram[1:], latents, wide_histogram, -np.inf)
 
     def expected(
         self, sums: RowSums, totals: NDArray[np.float64], has_latent: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the expected counts behind the sums, as :meth:`UnitTables.expected` does."""
         n_states = len(sums.labels)
-        rates = np.ones((len(has_latent), 2, n_states))
+        rates = np.ones((len(has_latent), self.likelihood.shape[2], n_states))
         narrow = np.zeros((n_states, self.plan.n_narrow, 256))
         nothing = np.zeros(n_states)
         tables = UnitTables(self.plan, rates, has_latent, nothing, narrow, self.wide, self.likelihood)
         return tables.expected(sums, totals)
+
+
+def _shares(votes: NDArray[np.number]) -> NDArray[np.float64]:
+    """Return the share of the votes for each class, zero where there is none."""
+    return votes / np.maximum(votes.sum(axis=-1, keepdims=True), 1)

@@ -118,7 +118,8 @@ def _assign_by_search(
     else:
         error = np.asarray(standard_error, dtype=float)
     n_pairs = np.full(covariance.shape, n_items, dtype=np.int64)
-    found = search_structure(CovarianceEstimate(covariance, error, np.zeros(len(covariance)), n_pairs), n_items)
+    ones = np.ones(len(covariance))
+    found = search_structure(CovarianceEstimate(covariance, error, n_pairs, ones, np.zeros(len(ones))), n_items)
     fit = residual(covariance, found.groups)
     score = np.asarray(score_matrix(covariance)) if score is None else score
     return GroupAssignment(found.groups, fit.value, fit.v_on, fit.v_off, {found.groups.max() + 1: fit.value}, score)

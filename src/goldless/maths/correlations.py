@@ -16,12 +16,12 @@ class Correlations(NamedTuple):
 
     Attributes
     ----------
-    by_class : ndarray of shape (2, n_voters, n_voters)
-        Correlation of the votes given a negative and given a positive label.
+    by_class : ndarray of shape (n_classes, n_voters, n_voters)
+        Correlation of the votes given each class.
     pooled : ndarray of shape (n_voters, n_voters)
-        The same over both classes together.
-    items : ndarray of shape (3, n_voters, n_voters)
-        Expected number of items behind each: negative, positive, all.
+        The same over all classes together.
+    items : ndarray of shape (n_classes + 1, n_voters, n_voters)
+        Expected number of items behind each: every class, then all.
     """
 
     by_class: NDArray[np.float64]
@@ -33,16 +33,16 @@ class Correlations(NamedTuple):
         stacked = np.concatenate([self.by_class, self.pooled[None]])
         kept = np.where(stacked > _CLEARLY / np.sqrt(np.maximum(self.items, 1.0)), stacked, 0.0)
         kept[:, np.arange(len(self.pooled)), np.arange(len(self.pooled))] = 1.0
-        return Correlations(kept[:2], kept[2], self.items)
+        return Correlations(kept[:-1], kept[-1], self.items)
 
     def least_effective_votes(self, reach: float) -> NDArray[np.float64]:
         """Return the effective votes if every two voters correlate as much as the mean over all pairs allows.
 
-        That is the mean, weighted by items, plus ``reach`` standard errors; three values: negative, positive, all.
+        That is the mean, weighted by items, plus ``reach`` standard errors; a value for each class, and for all.
         """
         n_voters = len(self.pooled)
         if n_voters == 1:
-            return np.ones(3)
+            return np.ones(len(self.items))
         pairs = np.triu_indices(n_voters, 1)
         stacked = np.concatenate([self.by_class, self.pooled[None]])[:, pairs[0], pairs[1]]
         items = np.maximum(self.items[:, pairs[0], pairs[1]], _SMALLEST_VARIANCE)
@@ -59,11 +59,13 @@ def within_class_correlations(
     Parameters
     ----------
     codes : ndarray of shape (n_patterns, n_voters)
-        -1 missing, 0 negative, 1 positive.
-    counts, posterior : ndarray of shape (n_patterns,)
-        Items with each pattern, and Pr(Y positive | votes).
+        -1 missing, then the symbols.
+    counts : ndarray of shape (n_patterns,)
+        Items with each pattern.
+    posterior : ndarray of shape (n_patterns, n_classes)
+        Pr(Y | votes).
     """
-    return class_correlations(codes, np.stack([counts * (1 - posterior), counts * posterior]))
+    return class_correlations(codes, counts * posterior.T)
 
 
 def class_correlations(codes: NDArray[np.int8], items: NDArray[np.floating]) -> Correlations:
@@ -76,35 +78,39 @@ def class_correlations(codes: NDArray[np.int8], items: NDArray[np.floating]) -> 
     Parameters
     ----------
     codes : ndarray of shape (n_patterns, n_voters)
-        -1 missing, 0 negative, 1 positive.
-    items : ndarray of shape (2, n_patterns)
-        Expected negative and positive items with each pattern.
+        -1 missing, then the symbols.
+    items : ndarray of shape (n_classes, n_patterns)
+        Expected items of each class with each pattern.
     """
-    positive = (codes == 1).astype(np.float64)
+    n_voters, n_symbols = codes.shape[1], max(int(codes.max(initial=1)) + 1, 2)
+    said = [(codes == symbol).astype(np.float64) for symbol in range(n_symbols)]
+    if n_symbols == 2:
+        said = said[1:]  # the other symbol has the same covariance
     voted = (codes >= 0).astype(np.float64) if codes.size and codes.min() < 0 else None
-    n_voters = codes.shape[1]
     covariances, variances, shared = [], [], []
     for weight in items:
-        weighted = positive * weight[:, None]
-        both_positive = weighted.T @ positive
-        if voted is None:
-            both = np.full((n_voters, n_voters), weight.sum())
-            first_positive = np.repeat(np.diag(both_positive)[:, None], n_voters, axis=1)
-        else:
+        covariance, variance = np.zeros((n_voters, n_voters)), np.zeros(n_voters)
+        both = np.full((n_voters, n_voters), weight.sum())
+        if voted is not None:
             both = (voted * weight[:, None]).T @ voted
-            first_positive = weighted.T @ voted
         total = np.maximum(both, _SMALLEST_VARIANCE)
-        share = first_positive / total
-        covariances.append(np.where(both > 1, both_positive / total - share * share.T, 0.0))
-        own = np.diag(share)
-        variances.append(own * (1 - own))
+        for symbol in said:
+            weighted = symbol * weight[:, None]
+            together = weighted.T @ symbol
+            first = np.repeat(np.diag(together)[:, None], n_voters, axis=1) if voted is None else weighted.T @ voted
+            share = first / total
+            covariance += np.where(both > 1, together / total - share * share.T, 0.0)
+            own = np.diag(share)
+            variance += own * (1 - own)
+        covariances.append(covariance)
+        variances.append(variance)
         shared.append(both)
     by_class = [scaled(*pair) for pair in zip(covariances, variances, strict=True)]
-    both = shared[0] + shared[1]
+    both = np.sum(shared, axis=0)
     total = np.maximum(both, _SMALLEST_VARIANCE)
-    mean = (shared[0] * covariances[0] + shared[1] * covariances[1]) / total
-    of_votes = [np.diag(of_class) for of_class in shared]
-    variance = (of_votes[0] * variances[0] + of_votes[1] * variances[1]) / np.diag(total)
+    mean = np.sum([part * of_class for part, of_class in zip(shared, covariances, strict=True)], axis=0) / total
+    of_votes = [np.diag(part) * of_class for part, of_class in zip(shared, variances, strict=True)]
+    variance = np.sum(of_votes, axis=0) / np.diag(total)
     return Correlations(np.stack(by_class), scaled(mean, variance), np.stack([*shared, both]))
 
 

@@ -1,4 +1,4 @@
-"""Covariance of the votes from counts, with its sampling error."""
+"""Covariance of the votes from pair tables, with its sampling error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class CovarianceEstimate:
-    """Covariance of votes coded -1 and +1, from the items both voters voted on.
+    """Covariance of votes under a likeness of symbols, from the items both voters voted on.
+
+    Two labels are coded -1 and +1. More are corners of a regular simplex, so that the covariance of two voters is how
+    much more often they agree than by chance.
 
     Attributes
     ----------
@@ -18,48 +21,88 @@ class CovarianceEstimate:
         Unbiased sample covariance; 0 for a pair with fewer than two common items.
     standard_error : ndarray of shape (n_voters, n_voters)
         Sampling standard error of every entry; infinite for a pair with fewer than two common items.
-    mean : ndarray of shape (n_voters,)
-        Mean vote of each voter over all its votes.
     n_pairs : ndarray of shape (n_voters, n_voters)
         Number of items both voted on.
+    variance : ndarray of shape (n_voters,)
+        Variance of each voter's votes.
+    mean : ndarray of shape (n_voters,)
+        Mean vote of each voter over all its votes, coded -1 and +1; not a number for more than two labels.
     """
 
     covariance: NDArray[np.float64]
     standard_error: NDArray[np.float64]
-    mean: NDArray[np.float64]
     n_pairs: NDArray[np.int64]
+    variance: NDArray[np.float64]
+    mean: NDArray[np.float64]
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return len(self.covariance)
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Pairs of different voters with at least two common items."""
-        return (self.n_pairs >= 2) & ~np.eye(len(self.mean), dtype=bool)
+        return (self.n_pairs >= 2) & ~np.eye(self.n_voters, dtype=bool)
+
+    def voters(self, chosen: NDArray[np.integer]) -> CovarianceEstimate:
+        """Return the covariance of some of the voters."""
+        block = np.ix_(chosen, chosen)
+        return CovarianceEstimate(
+            self.covariance[block],
+            self.standard_error[block],
+            self.n_pairs[block],
+            self.variance[chosen],
+            self.mean[chosen],
+        )
 
 
-def covariance_from_counts(
-    both: NDArray[np.int64], first_positive: NDArray[np.int64], both_positive: NDArray[np.int64]
-) -> CovarianceEstimate:
-    """Estimate the covariance from pair counts.
+def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | None = None) -> CovarianceEstimate:
+    """Estimate the covariance from pair tables.
 
     Parameters
     ----------
-    both, first_positive, both_positive : ndarray of shape (n_voters, n_voters)
-        Items voted on by i and j, those where i said positive, those where both did.
+    tables : ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
+        Items on which i said a and j said b.
+    likeness : ndarray of shape (n_symbols, n_symbols), optional
+        How alike two symbols are, K; by default V / (V - 1) if they are the same and 0 otherwise, which for two labels
+        is the covariance of votes -1 and +1.
 
     Notes
     -----
-    A vote f = -1, +1 with mean mu has (f - mu)^2 = (1 - mu^2) - 2 mu (f - mu). So the product of two centred
-    votes has variance (1 - mu_i^2)(1 - mu_j^2) + 4 mu_i mu_j r_ij - r_ij^2, which needs no fourth moments.
+    With J the joint shares of a pair and ``z_ab = K_ab - E K_a. - E K_.b + E K`` the product of two centred votes is z,
+    so the covariance is ``r = sum J z`` and its sampling variance ``(sum J z^2 - r^2) / n``.
     """
+    n_symbols = len(tables)
+    if likeness is None:
+        likeness = np.eye(n_symbols) * n_symbols / (n_symbols - 1)
+    both = tables.sum(axis=(0, 1))
     enough = both >= 2
     count = np.where(enough, both, 2).astype(float)
-    share_first = first_positive / count
-    share_second = share_first.T
-    # Cov(+-1 votes) = 4 Cov(0/1 votes)
-    biased = np.where(enough, 4 * (both_positive / count - share_first * share_second), 0.0)
-    covariance = biased * count / (count - 1)
-    mean_first, mean_second = 2 * share_first - 1, 2 * share_second - 1
-    variance = (1 - mean_first**2) * (1 - mean_second**2) + 4 * mean_first * mean_second * biased - biased**2
-    standard_error = np.where(enough, np.sqrt(np.maximum(variance, 0.0) / count), np.inf)
-    votes_cast = np.diag(both)
-    mean = 2 * np.diag(both_positive) / np.maximum(votes_cast, 1) - 1.0
-    return CovarianceEstimate(covariance, standard_error, np.where(votes_cast > 0, mean, 0.0), both)
+    first = tables.sum(axis=1) / count  # share of a among the votes of i on common items
+    second = tables.sum(axis=0) / count  # share of b among those of j
+    like_second = np.tensordot(likeness, second, axes=(1, 0))  # E K_a.
+    like_first = np.tensordot(likeness, first, axes=(0, 0))  # E K_.b
+    like_both = (first * like_second).sum(axis=0)  # E K
+    biased, squares = np.zeros(both.shape), np.zeros(both.shape)
+    for a in range(n_symbols):
+        for b in range(n_symbols):
+            joint = tables[a, b] / count
+            product = likeness[a, b] - like_second[a] - like_first[b] + like_both
+            biased += joint * product
+            squares += joint * product**2
+    biased, squares = (biased + biased.T) / 2, (squares + squares.T) / 2  # symmetric to the last bit
+    biased = np.where(enough, biased, 0.0)
+    variance_of_product = squares - biased**2
+    standard_error = np.where(enough, np.sqrt(np.maximum(variance_of_product, 0.0) / count), np.inf)
+    cast = np.einsum("aaii->ai", tables)
+    share = cast / np.maximum(cast.sum(axis=0), 1)
+    variance = np.diag(likeness) @ share - np.einsum("ai,ab,bi->i", share, likeness, share)
+    mean = 2 * share[1] - 1.0 if n_symbols == 2 else np.full(len(both), np.nan)
+    return CovarianceEstimate(
+        biased * count / (count - 1),
+        standard_error,
+        both,
+        np.where(cast.any(axis=0), variance, 1.0),
+        np.where(cast.any(axis=0), mean, 0.0),
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import TreeModel
 from goldless.progress import tell
 
 _CLIP = 1e-10
@@ -24,10 +24,10 @@ class ExpectedCounts:
     Attributes
     ----------
     labels : ndarray of shape (n_states,)
-        Expected items in each state of the hub: Y negative and positive, or subtypes of them.
-    latents : ndarray of shape (n_groups, 2, n_states)
+        Expected items in each state of the hub.
+    latents : ndarray of shape (n_groups, n_latent_states, n_states)
         Expected items with (alpha_k, hub); nothing for a voter that is alone, which hangs on the hub itself.
-    votes : ndarray of shape (n_voters, n_parent_states, 2)
+    votes : ndarray of shape (n_voters, n_parent_states, n_symbols)
         Expected (state of the voter's parent, vote) over the voter's votes.
     log_likelihood : float
         Log-likelihood of the votes.
@@ -47,127 +47,178 @@ class ExpectedCounts:
         )
 
 
-class TreeModel(Protocol):
-    """What EM needs to know of a model: its parameters as one vector of log-odds."""
-
-    def to_log_odds(self) -> NDArray[np.float64]:
-        """Return all free parameters on a scale without bounds."""
-
-    def from_log_odds(self, vector: NDArray[np.float64]) -> Any:
-        """Return the model of the same shape with these parameters."""
-
-
-class Prior(Protocol):
-    """Pseudo-counts: the M-step they lead to, and their log-density."""
-
-    def maximise(self, counts: ExpectedCounts, groups: NDArray[np.int64]) -> Any:
-        """Return the model of largest expected log-likelihood plus log prior (M-step)."""
-
-    def log_density(self, model: Any) -> float:
-        """Return the log-density of a model up to a constant."""
-
-
-@dataclass(frozen=True)
-class RatePrior:
-    """Pseudo-counts that keep the rates of a latent model away from 0 and 1.
+@dataclass(frozen=True, eq=False)
+class Dirichlet:
+    """Pseudo-counts that are added to the expected counts: the M-step they lead to, and their log-density.
 
     Attributes
     ----------
+    start : TreeModel
+        A model of the same shape: its classes of the states are kept.
+    state_label : ndarray of shape (n_states,)
+        Class that the votes of each state are expected to name.
+    items : ndarray of shape (n_states,)
+        Pseudo-items of each state.
     right, wrong : float
-        Pseudo-votes added to the agreements and the disagreements of every sensitivity and specificity.
-    balance : float
-        Pseudo-items added to each class.
+        Pseudo-votes of every row for the class that is expected, and for all others together.
+    pooled : float
+        Pseudo-votes of every row that are spread as the votes of all voters of a kind, alone or in groups.
+    known_prior : ndarray of shape (n_states,) or None
+        Known probabilities of the states.
+    known_votes : ndarray of the shape of ``start.votes``, or None
+        Known probabilities of votes of voters that are alone, not a number where unknown.
     """
 
+    start: TreeModel
+    state_label: NDArray[np.int64]
+    items: NDArray[np.float64]
     right: float = 0.01
     wrong: float = 0.01
-    balance: float = 0.01
+    pooled: float = 0.0
+    known_prior: NDArray[np.float64] | None = None
+    known_votes: NDArray[np.float64] | None = None
 
-    def maximise(self, counts: ExpectedCounts, groups: NDArray[np.int64]) -> LatentModel:
-        """Return the model of largest expected log-likelihood plus log prior (M-step)."""
-        own_latent = np.bincount(groups) >= 2
-        labels = counts.labels + self.balance
-        # a group of one voter has alpha = Y, exactly
-        group_sensitivity = np.where(own_latent, self._rate(counts.latents[:, 1, 1], counts.latents[:, 0, 1]), 1.0)
-        group_specificity = np.where(own_latent, self._rate(counts.latents[:, 0, 0], counts.latents[:, 1, 0]), 1.0)
-        return LatentModel(
-            groups=groups,
-            class_balance=labels[1] / labels.sum(),
-            group_sensitivity=group_sensitivity,
-            group_specificity=group_specificity,
-            sensitivity_given_group=self._rate(counts.votes[:, 1, 1], counts.votes[:, 1, 0]),
-            specificity_given_group=self._rate(counts.votes[:, 0, 0], counts.votes[:, 0, 1]),
+    @classmethod
+    def of_classes(
+        cls, groups: NDArray[np.int64], n_classes: int, right: float, wrong: float, balance: float, pooled: float = 0.0
+    ) -> Dirichlet:
+        """Return the pseudo-counts of a model whose states and symbols are the classes, ``balance`` items in each."""
+        return cls(
+            even_model(groups, n_classes),
+            np.arange(n_classes),
+            np.full(n_classes, float(balance)),
+            right,
+            wrong,
+            pooled,
         )
 
-    def log_density(self, model: LatentModel) -> float:
-        """Return the log-density of a model up to a constant."""
-        own_latent = np.bincount(model.groups) >= 2
-        total = self.balance * (_log(model.class_balance) + _log(1 - model.class_balance))
-        for rates in (
-            model.sensitivity_given_group,
-            model.specificity_given_group,
-            model.group_sensitivity[own_latent],
-            model.group_specificity[own_latent],
-        ):
-            total += (self.right * _log(rates) + self.wrong * _log(1 - rates)).sum()
-        return float(total)
-
-    def with_balance(self, balance: float) -> RatePrior:
-        """Return the prior with another number of pseudo-items in each class."""
-        return replace(self, balance=balance)
-
-    def _rate(self, right: NDArray[np.float64], wrong: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the smoothed share of ``right``; 1/2 where there is neither a vote nor a prior."""
-        total = right + wrong + self.right + self.wrong
-        share = (right + self.right) / np.where(total > 0, total, 1.0)
-        return np.where(total > 0, share, 0.5).clip(_CLIP, 1 - _CLIP)
-
-
-@dataclass(frozen=True)
-class KnownRates:
-    """Pseudo-counts, and some parameters that are known: the M-step leaves these where they are.
-
-    Attributes
-    ----------
-    prior : RatePrior
-        Pseudo-counts of all other parameters.
-    sensitivity, specificity : ndarray of shape (n_voters,)
-        Known rates of voters that are alone, NaN where unknown.
-    class_balance : float or None
-        Known Pr(Y = positive).
-    """
-
-    prior: RatePrior
-    sensitivity: NDArray[np.float64]
-    specificity: NDArray[np.float64]
-    class_balance: float | None = None
-
-    def maximise(self, counts: ExpectedCounts, groups: NDArray[np.int64]) -> LatentModel:
-        """Return the model of largest expected log-likelihood plus log prior, known parameters fixed (M-step)."""
-        return self.impose(self.prior.maximise(counts, groups))
-
-    def impose(self, model: LatentModel) -> LatentModel:
-        """Return a model with the known parameters put in."""
-        known = ~np.isnan(self.sensitivity)
+    def for_groups(self, groups: NDArray[np.int64]) -> Dirichlet:
+        """Return the same pseudo-counts for another grouping, nothing known."""
         return replace(
-            model,
-            class_balance=model.class_balance if self.class_balance is None else self.class_balance,
-            sensitivity_given_group=np.where(known, self.sensitivity, model.sensitivity_given_group),
-            specificity_given_group=np.where(known, self.specificity, model.specificity_given_group),
+            self, start=even_model(groups, self.start.n_classes), known_prior=None, known_votes=None
         )
+
+    def with_balance(self, balance: float) -> Dirichlet:
+        """Return the pseudo-counts with another number of items in each class."""
+        return replace(self, items=np.full(len(self.items), float(balance)))
 
     @property
     def balance(self) -> float:
-        """Pseudo-items added to each class; none if the class balance is known."""
-        return self.prior.balance if self.class_balance is None else 0.0
+        """Pseudo-items of a state; none if the class balance is known."""
+        return float(self.items[0]) if self.known_prior is None else 0.0
 
-    def with_balance(self, balance: float) -> KnownRates:
-        """Return the prior with another number of pseudo-items in each class."""
-        return replace(self, prior=self.prior.with_balance(balance))
+    @cached_property
+    def _votes(self) -> NDArray[np.float64]:
+        """Pseudo-votes of the shape of the votes; none in rows that a voter does not use."""
+        n_voters, n_parents, n_symbols = self.start.votes.shape
+        _, n_latent, n_states = self.start.latents.shape
+        of_state = self._expecting(self.state_label, n_symbols)
+        of_latent = self._expecting(np.arange(n_latent), n_symbols)
+        votes = np.zeros((n_voters, n_parents, n_symbols))
+        own = self._own_latent[self.start.groups]
+        votes[~own, :n_states] = of_state
+        votes[own, :n_latent] = of_latent
+        return votes
 
-    def log_density(self, model: LatentModel) -> float:
+    @cached_property
+    def _latents(self) -> NDArray[np.float64]:
+        """Pseudo-items of (alpha, state), shape (n_latent_states, n_states)."""
+        return self._expecting(self.state_label, self.start.latents.shape[1]).T
+
+    @property
+    def _own_latent(self) -> NDArray[np.bool_]:
+        return np.bincount(self.start.groups, minlength=self.start.n_groups) >= 2
+
+    def _expecting(self, labels: NDArray[np.int64], n_values: int) -> NDArray[np.float64]:
+        """Return pseudo-counts of values, a row for each label that is expected."""
+        pseudo = np.full((len(labels), n_values), self.wrong / max(n_values - 1, 1))
+        pseudo[np.arange(len(labels)), labels] = self.right
+        return pseudo
+
+    def maximise(self, counts: ExpectedCounts) -> TreeModel:
+        """Return the model of largest expected log-likelihood plus log prior (M-step)."""
+        own = self._own_latent
+        prior = counts.labels + self.items
+        latents = _shares(counts.latents + self._latents, axis=1)
+        votes = counts.votes + self._votes
+        if self.pooled and self.start.states_are_classes:
+            votes = votes + self._pull(counts.votes)
+        shares = _shares(votes, axis=2)
+        if not self.start.states_are_classes and self.start.n_symbols > 2:
+            shares = self._with_shared_errors(counts.votes, shares)
+        if self.known_votes is not None:
+            shares = np.where(np.isnan(self.known_votes), shares, self.known_votes)
+        return self.start.with_tables(
+            prior / prior.sum() if self.known_prior is None else self.known_prior,
+            np.where(own[:, None, None], latents, self.start.latents),  # a voter that is alone has alpha = Y, exactly
+            shares,
+        )
+
+    def _pull(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return pseudo-votes that are spread as the votes of all voters that are alone, or of all in groups."""
+        pull, own = np.zeros(votes.shape), self._own_latent[self.start.groups]
+        for kind in (own, ~own):
+            if kind.any():
+                pull[kind] = self.pooled * _shares(votes[kind].sum(axis=0) + self._votes[kind][0], axis=1)
+        return pull
+
+    def _with_shared_errors(self, votes: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the votes of voters that are alone with the same wrong answers in all states of a class.
+
+        How often a voter is right depends on the state, which wrong answer it gives only on the class: states are
+        items that are easy or hard, not other confusions.
+        """
+        n_states, alone = self.start.n_states, ~self._own_latent[self.start.groups]
+        right = np.eye(self.start.n_symbols)[self.state_label]
+        same_class = self.state_label[:, None] == self.state_label[None, :]
+        said = votes[alone, :n_states]
+        total = said.sum(axis=2)
+        accuracy = ((said * right).sum(axis=2) + self.right) / (total + self.right + self.wrong)
+        wrong = np.einsum("st,itv->isv", same_class, said) * (1 - right)
+        pseudo = self.wrong / (self.start.n_symbols - 1) * (1 - right)
+        errors = wrong + pseudo
+        if self.pooled:
+            errors = errors + self.pooled * _shares(wrong.sum(axis=0) + self.wrong * (1 - right), axis=1)
+        errors = errors / errors.sum(axis=2, keepdims=True)
+        mended = shares.copy()
+        mended[alone, :n_states] = accuracy[:, :, None] * right + (1 - accuracy)[:, :, None] * errors
+        return mended.clip(_CLIP, 1.0)
+
+    def impose(self, model: TreeModel) -> TreeModel:
+        """Return a model with what is known put in."""
+        return model.with_tables(
+            model.prior if self.known_prior is None else self.known_prior,
+            model.latents,
+            model.votes if self.known_votes is None else np.where(np.isnan(self.known_votes), model.votes, self.known_votes),
+        )
+
+    def log_density(self, model: TreeModel) -> float:
         """Return the log-density of a model up to a constant."""
-        return self.prior.log_density(model)
+        return float(
+            self.items @ _log(model.prior)
+            + (self._latents * _log(model.latents[self._own_latent])).sum()
+            + (self._votes * _log(model.votes)).sum()
+        )
+
+
+def even_model(groups: NDArray[np.int64], n_classes: int) -> TreeModel:
+    """Return the model of a grouping in which nothing tells anything of anything."""
+    n_groups = int(groups.max(initial=-1)) + 1
+    alone = np.bincount(groups, minlength=n_groups) == 1
+    even = np.full((n_classes, n_classes), 1 / n_classes)
+    return TreeModel(
+        groups,
+        even[0],
+        np.where(alone[:, None, None], np.eye(n_classes), even),
+        np.tile(even, (len(groups), 1, 1)),
+    )
+
+
+def _shares(counts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return counts as shares of their sum along an axis, even where there are none, and never 0 or 1."""
+    total = counts.sum(axis=axis, keepdims=True)
+    share = np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1 / counts.shape[axis])
+    return share.clip(_CLIP, 1 - _CLIP)
 
 
 @dataclass(frozen=True)
@@ -176,7 +227,7 @@ class EMResult:
 
     Attributes
     ----------
-    model : LatentModel or SubtypeModel
+    model : TreeModel
         Parameters after the last M-step.
     log_likelihood : float
         Log-likelihood of the votes under the parameters of the last E-step.
@@ -190,7 +241,7 @@ class EMResult:
         The last gain of a plain step, per item.
     """
 
-    model: Any
+    model: TreeModel
     log_likelihood: float
     objective: NDArray[np.float64]
     n_iter: int
@@ -199,17 +250,17 @@ class EMResult:
 
 
 def run_em(
-    start: Any,
-    expect: Callable[[Any], ExpectedCounts],
+    start: TreeModel,
+    expect: Callable[[TreeModel], ExpectedCounts],
     *,
-    prior: Prior,
+    prior: Dirichlet,
     max_iter: int,
     tol: float,
 ) -> EMResult:
     """Alternate E- and M-steps, with extrapolation, until a plain step gains at most ``tol`` per item.
 
     Every two plain steps are followed by a jump along their direction (squared extrapolation of Varadhan and
-    Roland 2008, on the log-odds of all rates). A jump that would lower the objective is not taken, so the
+    Roland 2008, on the log-odds of all probabilities). A jump that would lower the objective is not taken, so the
     objective never falls, and each E-step counts as one iteration.
 
     Parameters
@@ -218,14 +269,12 @@ def run_em(
         Starting point; its groups are kept.
     expect : callable
         One pass over the votes: the expected counts under a model.
-    prior : Prior
+    prior : Dirichlet
         Pseudo-counts and the M-step.
     max_iter, tol : int, float
         When to stop.
     """
-    groups = start.groups
-
-    def visit(model: Any) -> tuple[ExpectedCounts, float]:
+    def visit(model: TreeModel) -> tuple[ExpectedCounts, float]:
         counts = expect(model)
         return counts, counts.log_likelihood + prior.log_density(model)
 
@@ -234,16 +283,16 @@ def run_em(
     accepted = [objective]
     n_visits, gap = 1, np.inf
     while n_visits < max_iter:
-        first = prior.maximise(counts, groups)
+        first = prior.maximise(counts)
         first_counts, first_objective = visit(first)
         n_visits += 1
         accepted.append(first_objective)
         previous, gap = gap, (first_objective - objective) / max(float(counts.labels.sum()), 1.0)
         tell("estimating accuracies", _share_done(n_visits, max_iter, previous, gap, tol))
-        if gap <= tol:
+        if abs(gap) <= tol:
             counts = first_counts
             break
-        second = prior.maximise(first_counts, groups)
+        second = prior.maximise(first_counts)
         jump = _extrapolate(model, first, second)
         model, counts, objective = first, first_counts, first_objective
         if n_visits < max_iter:
@@ -253,11 +302,11 @@ def run_em(
                 model, counts, objective = jump, jump_counts, jump_objective
                 accepted.append(objective)
     return EMResult(
-        model=prior.maximise(counts, groups),
+        model=prior.maximise(counts),
         log_likelihood=counts.log_likelihood,
         objective=np.array(accepted),
         n_iter=n_visits,
-        converged=bool(gap <= tol),
+        converged=bool(abs(gap) <= tol),
         gap=float(gap),
     )
 
@@ -270,9 +319,9 @@ def _share_done(n_visits: int, max_iter: int, previous: float, gap: float, tol: 
     return n_visits / min(n_visits + left, max_iter)
 
 
-def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> Any:
+def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> TreeModel:
     """Jump along the path of two steps, on log-odds, by the length that would end it if it were linear."""
-    at_start, at_first, at_second = model.to_log_odds(), first.to_log_odds(), second.to_log_odds()
+    at_start, at_first, at_second = model.to_vector(), first.to_vector(), second.to_vector()
     step = at_first - at_start
     bend = at_second - at_first - step
     length = float(np.sqrt((step @ step) / max(float(bend @ bend), 1e-300)))
@@ -280,8 +329,8 @@ def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> Any:
         return second
     length = min(length, _LONGEST_JUMP)
     jump = at_start + 2 * length * step + length**2 * bend
-    return model.from_log_odds(jump.clip(-_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT))
+    return model.from_vector(jump.clip(-_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT))
 
 
-def _log(rates: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def _log(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(np.maximum(rates, _CLIP))

@@ -11,23 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.em import EMResult, ExpectedCounts, Prior, run_em
+from goldless.maths.em import Dirichlet, EMResult, ExpectedCounts, run_em
+from goldless.maths.tree import TreeModel
 
 _FLOOR = 1e-300
 _INNER_TOL = 1e-10
 
 
 def finish_em(
-    start: Any,
-    on_sample: Callable[[Any], ExpectedCounts],
-    on_all: Callable[[Any], ExpectedCounts],
+    start: TreeModel,
+    on_sample: Callable[[TreeModel], ExpectedCounts],
+    on_all: Callable[[TreeModel], ExpectedCounts],
     *,
-    prior: Prior,
+    prior: Dirichlet,
     max_iter: int,
     tol: float,
 ) -> EMResult:
@@ -39,7 +39,7 @@ def finish_em(
         Where to start: best the optimum on the sample.
     on_sample, on_all : callable
         One pass over the sample and over all items: the expected counts under a model.
-    prior : Prior
+    prior : Dirichlet
         Pseudo-counts and the M-step.
     max_iter : int
         Most passes over all items, and most steps on the sample between two of them.
@@ -72,7 +72,7 @@ def finish_em(
         if gap <= tol:
             break
     return EMResult(
-        model=prior.maximise(counts, best.groups),
+        model=prior.maximise(counts),
         log_likelihood=counts.log_likelihood,
         objective=np.array(objective),
         n_iter=n_passes,
@@ -86,7 +86,7 @@ class _Corrected:
 
     def __init__(
         self,
-        on_sample: Callable[[Any], ExpectedCounts],
+        on_sample: Callable[[TreeModel], ExpectedCounts],
         scale: float,
         of_all: ExpectedCounts,
         of_sample: ExpectedCounts,
@@ -96,12 +96,12 @@ class _Corrected:
         self._latents = of_all.latents - scale * of_sample.latents
         self._votes = of_all.votes - scale * of_sample.votes
 
-    def __call__(self, model: Any) -> ExpectedCounts:
+    def __call__(self, model: TreeModel) -> ExpectedCounts:
         counts, scale = self._on_sample(model), self._scale
         # the counts added are linear in the log-parameters, so the sum has an objective that EM never lowers
         extra = (
-            (self._labels * _log(model.state_weights)).sum()
-            + (self._latents * _log(model.group_rates)).sum()
+            (self._labels * _log(model.prior)).sum()
+            + (self._latents * _log(model.latents)).sum()
             + (self._votes * model.log_votes).sum()
         )
         return ExpectedCounts(

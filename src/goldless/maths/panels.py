@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,18 +51,10 @@ class Panel:
 class PanelChooser:
     """Chooses panels by what they can be expected to get right.
 
-    A panel is judged on real votes, with the posterior of the fitted model in the place of the truth: so dependence
-    that the fitted groups do not explain counts too. It is judged by the mean of two expected balanced accuracies: of
-    its votes counted, and of its votes weighted to separate the classes best (Fisher's discriminant). A panel of even
-    size ties where one voter more would decide; it is judged by its first two moments instead, as if the share
-    of votes for a class followed a Beta distribution, so that growing by one voter is a step forward.
-
     Parameters
     ----------
-    votes : ndarray of shape (n_patterns, n_voters)
-        Patterns of votes, coded -1, 0 (missing) and +1.
-    weights : ndarray of shape (2, n_patterns)
-        Share of the negative and of the positive items with each pattern.
+    judge : Judge
+        Says what panels can be expected to get right.
     cost : ndarray of shape (n_voters,)
         Cost of each voter, none negative.
     include : ndarray of int
@@ -71,20 +64,9 @@ class PanelChooser:
     """
 
     def __init__(
-        self,
-        votes: NDArray[np.int8],
-        weights: NDArray[np.floating],
-        cost: NDArray[np.float64],
-        include: NDArray[np.int64],
-        pool: NDArray[np.int64],
+        self, judge: Judge, cost: NDArray[np.float64], include: NDArray[np.int64], pool: NDArray[np.int64]
     ):
-        self._votes = votes.astype(np.float32)
-        self._difference = (weights[1] - weights[0]).astype(np.float32)
-        self._mean = (weights @ self._votes).astype(np.float64)
-        products = [(self._votes * weight[:, None]).T @ self._votes for weight in weights.astype(np.float32)]
-        self._within = np.stack(products).astype(np.float64) - self._mean[:, :, None] * self._mean[:, None, :]
-        voters = np.arange(votes.shape[1])
-        self._within[:, voters, voters] = 1 - self._mean**2  # who does not vote is given a coin to toss
+        self._judge = judge
         self._cost, self._include, self._pool = cost, include.tolist(), pool
 
     def path(self, size: int) -> list[int]:
@@ -97,7 +79,7 @@ class PanelChooser:
             candidates = self._candidates(chosen)
             if not len(candidates):
                 break
-            chosen.append(int(candidates[_first_largest(self._promise(chosen, candidates))]))
+            chosen.append(int(candidates[_first_largest(self._judge.promise(chosen, candidates))]))
         return [*chosen, *self._candidates(chosen).tolist()][:size]
 
     def grown(self, largest: int | None = None, budget: float = np.inf) -> list[list[int]]:
@@ -115,7 +97,7 @@ class PanelChooser:
     def _grow(self, rate: float, largest: int, budget: float, seen: dict[tuple[int, ...], list[int]]) -> None:
         """Grow a panel at one rate of exchange, and note it at every size."""
         chosen = list(self._include)
-        promise = float(self._promise(chosen[:-1], np.array(chosen[-1:]))[0]) if chosen else 0.5
+        promise = float(self._judge.promise(chosen[:-1], np.array(chosen[-1:]))[0]) if chosen else 0.5
         if chosen and self.cost(chosen) <= budget + _SAME:
             seen[tuple(sorted(chosen))] = list(chosen)
         while len(chosen) < largest:
@@ -123,7 +105,7 @@ class PanelChooser:
             candidates = candidates[self.cost(chosen) + self._cost[candidates] <= budget + _SAME]
             if not len(candidates):
                 return
-            promises = self._promise(chosen, candidates)
+            promises = self._judge.promise(chosen, candidates)
             price, gain = self._cost[candidates], promises - promise
             best = _first_largest(gain / np.maximum(price, _SAME) if np.isinf(rate) else gain - rate * price)
             chosen.append(int(candidates[best]))
@@ -148,16 +130,73 @@ class PanelChooser:
 
     def accuracy(self, voters: list[int]) -> tuple[float, float]:
         """Return the expected balanced accuracy of a panel's votes, weighted and counted."""
-        weighted, counted = self._measured(voters[:-1], np.array(voters[-1:]))
+        weighted, counted = self._judge.measured(voters[:-1], np.array(voters[-1:]))
         return float(weighted[0]), float(counted[0])
 
-    def _promise(self, chosen: list[int], candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+
+class Judge(Protocol):
+    """Says what panels of voters can be expected to get right.
+
+    A panel is judged on real votes, with the posterior of the fitted model in the place of the truth: so dependence
+    that the fitted groups do not explain counts too.
+    """
+
+    def promise(self, chosen: list[int], candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what the panel with each of the candidates is judged by."""
+
+    def measured(self, chosen: list[int], candidates: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+        """Return the accuracy of weighted and of counted votes of the panel with each of the candidates."""
+
+
+def judge_of(codes: NDArray[np.int8], weights: NDArray[np.floating], confusion: NDArray[np.float64]) -> Judge:
+    """Return the judge of votes.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_patterns, n_voters)
+        Patterns of votes, -1 missing.
+    weights : ndarray of shape (n_classes, n_patterns)
+        Share of the items of each class with each pattern.
+    confusion : ndarray of shape (n_voters, n_classes, n_classes)
+        Pr(vote | Y) of each voter.
+    """
+    if len(weights) > 2:
+        return ClassesJudge(codes, weights, confusion)
+    return TwoClassJudge(np.where(codes < 0, 0, 2 * codes - 1).astype(np.int8), weights)
+
+
+class TwoClassJudge:
+    """Judges panels of two classes.
+
+    By the mean of two expected balanced accuracies: of the panel's votes counted, and of its votes weighted to separate
+    the classes best (Fisher's discriminant). A panel of even size ties where one voter more would decide; it is judged
+    by its first two moments instead, as if the share of votes for a class followed a Beta distribution, so that growing
+    by one voter is a step forward.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_patterns, n_voters)
+        Patterns of votes, coded -1, 0 (missing) and +1.
+    weights : ndarray of shape (2, n_patterns)
+        Share of the negative and of the positive items with each pattern.
+    """
+
+    def __init__(self, votes: NDArray[np.int8], weights: NDArray[np.floating]):
+        self._votes = votes.astype(np.float32)
+        self._difference = (weights[1] - weights[0]).astype(np.float32)
+        self._mean = (weights @ self._votes).astype(np.float64)
+        products = [(self._votes * weight[:, None]).T @ self._votes for weight in weights.astype(np.float32)]
+        self._within = np.stack(products).astype(np.float64) - self._mean[:, :, None] * self._mean[:, None, :]
+        voters = np.arange(votes.shape[1])
+        self._within[:, voters, voters] = 1 - self._mean**2  # who does not vote is given a coin to toss
+
+    def promise(self, chosen: list[int], candidates: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what the panel with each of the candidates is judged by."""
         if len(chosen) % 2:
             return self._smooth(_with_each(chosen, candidates))
-        return np.mean(self._measured(chosen, candidates), axis=0)
+        return np.mean(self.measured(chosen, candidates), axis=0)
 
-    def _measured(self, chosen: list[int], candidates: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+    def measured(self, chosen: list[int], candidates: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
         """Return the accuracy of weighted and of counted votes of the panel with each of the candidates."""
         before, added = self._votes[:, chosen], self._votes[:, candidates]
         counted = self._score(before.sum(axis=1)[:, None] + added)
@@ -190,6 +229,52 @@ class PanelChooser:
         weights, cut = self._discriminant(panels)
         weighted = _beta_accuracy(*_sum_moments(mean, within, weights), weights.sum(axis=1), cut)
         return (np.maximum(weighted, counted) + counted) / 2
+
+
+class ClassesJudge:
+    """Judges panels of more than two classes.
+
+    By the mean of two expected macro recalls: of the class with most votes of the panel, and of the class that its
+    votes make likeliest, each voter with its own confusions. Ties are shared evenly.
+
+    Parameters
+    ----------
+    codes, weights, confusion : ndarray
+        As in :func:`judge_of`.
+    """
+
+    def __init__(
+        self, codes: NDArray[np.int8], weights: NDArray[np.floating], confusion: NDArray[np.float64]
+    ):
+        self._codes, self._weights = codes, weights.astype(np.float64)
+        logarithm = np.log(np.maximum(confusion, _SAME))
+        self._evidence = np.concatenate([logarithm, np.zeros((*logarithm.shape[:2], 1))], axis=2)  # last: no vote
+
+    def promise(self, chosen: list[int], candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what the panel with each of the candidates is judged by."""
+        return np.mean(self.measured(chosen, candidates), axis=0)
+
+    def measured(self, chosen: list[int], candidates: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+        """Return the accuracy of weighted and of counted votes of the panel with each of the candidates."""
+        n_classes = len(self._weights)
+        counts, evidence = np.zeros((len(self._codes), n_classes)), np.zeros((len(self._codes), n_classes))
+        for voter in chosen:
+            counts += self._counts_of(voter)
+            evidence += self._evidence_of(voter)
+        counted = np.array([self._recall(counts + self._counts_of(voter)) for voter in candidates])
+        weighted = np.array([self._recall(evidence + self._evidence_of(voter)) for voter in candidates])
+        return np.maximum(weighted, counted), counted
+
+    def _counts_of(self, voter: int) -> NDArray[np.float64]:
+        return (self._codes[:, voter, None] == np.arange(len(self._weights))).astype(np.float64)
+
+    def _evidence_of(self, voter: int) -> NDArray[np.float64]:
+        return self._evidence[voter][:, self._codes[:, voter]].T
+
+    def _recall(self, scores: NDArray[np.float64]) -> float:
+        """Return the macro recall of the class with the largest score."""
+        best = scores >= scores.max(axis=1, keepdims=True) - _SAME
+        return float((self._weights * (best / best.sum(axis=1, keepdims=True)).T).sum(axis=1).mean())
 
 
 def worth_their_cost(panels: Sequence[Panel]) -> tuple[Panel, ...]:

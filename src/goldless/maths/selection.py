@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import TreeModel
 
 
-def select_voters(model: LatentModel, size: int, accuracy: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+def select_voters(model: TreeModel, size: int, accuracy: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
     """Return the voters of a diverse panel, in the order they were chosen.
 
     First the most accurate voter of each group, best groups first (the paper's rule). When the panel is
@@ -18,7 +18,7 @@ def select_voters(model: LatentModel, size: int, accuracy: NDArray[np.float64] |
 
     Parameters
     ----------
-    model : LatentModel
+    model : TreeModel
         Fitted model.
     size : int
         Number of voters wanted, from 1 to ``model.n_voters``.
@@ -47,7 +47,7 @@ def select_voters(model: LatentModel, size: int, accuracy: NDArray[np.float64] |
     return np.array((chosen + copies)[:size], dtype=np.int64)
 
 
-def separation(model: LatentModel, voters: list[int]) -> float:
+def separation(model: TreeModel, voters: list[int]) -> float:
     """Return how far apart a panel's votes lie under the two labels, as a squared Mahalanobis distance.
 
     ``d' C^-1 d`` with d the difference of mean votes between the classes and C the mean of C+ and C- within the

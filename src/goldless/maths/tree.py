@@ -1,9 +1,10 @@
-"""The generative model ``Y -> alpha_k -> f_i`` of the paper, as a value."""
+"""The generative model ``Y -> alpha_k -> f_i`` of the paper as a tree of tables, for any number of classes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +14,404 @@ from goldless.kernels.packing import PackingPlan
 from goldless.kernels.tree_tables import UnitTables
 from goldless.maths.checks import as_groups, relabel
 
-_CLIP = 1e-12  # rates are kept this far from 0 and 1 when logarithms are taken
+_CLIP = 1e-12  # probabilities are kept this far from 0 and 1 when logarithms are taken
 
 
 @dataclass(frozen=True, eq=False)
-class LatentModel:
+class TreeModel:
     """Votes f_i that depend on the label Y only through the latent alpha of their group.
+
+    What may be *said* (V symbols) is not what may be *true* (C classes). The hub has S states: the classes, or several
+    kinds of items in each class, such as easy and hard ones. Groups of voters have a latent of A states.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_voters,)
+        Group of each voter, the assignment function c; numbered 0, 1, ... in order of first appearance.
+    prior : ndarray of shape (n_states,)
+        Pr(state of the hub).
+    latents : ndarray of shape (n_groups, n_latent_states, n_states)
+        Pr(alpha_k = a | state). A voter that is alone usually has the identity, so that alpha_k is the hub itself.
+    votes : ndarray of shape (n_voters, max(n_states, n_latent_states), n_symbols)
+        Pr(vote | alpha = a) of a voter in a group, Pr(vote | state) of a voter that is alone.
+    state_class : ndarray of shape (n_states, n_classes)
+        Share of the items of each state that are of each class.
+    class_prior : ndarray of shape (n_classes,)
+        Pr(Y) that the shares of the states are compared with.
+    copy_of : ndarray of shape (n_voters,)
+        ``copy_of[i] = j`` says that voter i repeats voter j exactly and is no evidence of its own. By default every
+        voter is its own original.
+
+    Notes
+    -----
+    Codes are int8: -1 missing, then 0 to V - 1. Missing votes are skipped, that is, taken to say nothing about Y. Of a
+    voter and its copies, the first that voted counts. :func:`LatentModel` makes the model of two classes from rates.
+    """
+
+    groups: NDArray[np.int64]
+    prior: NDArray[np.float64]
+    latents: NDArray[np.float64]
+    votes: NDArray[np.float64]
+    state_class: NDArray[np.float64] = None  # type: ignore[assignment]  # filled in below
+    class_prior: NDArray[np.float64] = None  # type: ignore[assignment]
+    copy_of: NDArray[np.int64] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        groups = as_groups(self.groups, np.size(self.groups))
+        if not np.array_equal(groups, np.asarray(self.groups)):
+            raise ValueError("groups must be numbered 0, 1, ... in order of first appearance")
+        n_voters, n_groups = len(groups), int(groups.max(initial=-1)) + 1
+        prior, latents, votes = (np.array(part, dtype=np.float64) for part in (self.prior, self.latents, self.votes))
+        n_states = len(prior)
+        state_class = np.eye(n_states) if self.state_class is None else np.array(self.state_class, dtype=np.float64)
+        class_prior = prior @ state_class if self.class_prior is None else np.array(self.class_prior, dtype=float)
+        if latents.ndim != 3 or latents.shape[::2] != (n_groups, n_states):
+            raise ValueError(f"latents must have shape ({n_groups}, a, {n_states}), got {latents.shape}")
+        if votes.ndim != 3 or votes.shape[:2] != (n_voters, max(latents.shape[1:], default=n_states)):
+            raise ValueError(
+                f"votes must have shape ({n_voters}, {max(latents.shape[1:])}, symbols), got {votes.shape}"
+            )
+        if state_class.shape != (n_states, len(class_prior)):
+            raise ValueError(f"state_class must have shape ({n_states}, {len(class_prior)}), got {state_class.shape}")
+        for name, part in {"prior": prior, "latents": latents, "votes": votes, "state_class": state_class}.items():
+            if not ((part >= 0) & (part <= 1)).all():
+                raise ValueError(f"{name} must lie between 0 and 1")
+        copy_of = np.arange(n_voters) if self.copy_of is None else np.asarray(self.copy_of, dtype=np.int64)
+        if copy_of.shape != (n_voters,) or not np.array_equal(copy_of[copy_of], copy_of):
+            raise ValueError("copy_of must point every voter to an original voter")
+        if not np.array_equal(groups[copy_of], groups):
+            raise ValueError("a copy must be in the group of its original")
+        for name, value in {
+            "groups": groups, "prior": prior, "latents": latents, "votes": votes,
+            "state_class": state_class, "class_prior": class_prior, "copy_of": copy_of,
+        }.items():  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    # -- shape ----------------------------------------------------------------------------------------------
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return len(self.groups)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.latents)
+
+    @property
+    def n_states(self) -> int:
+        """Number of states of the hub."""
+        return len(self.prior)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_prior)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of symbols that a vote may be."""
+        return self.votes.shape[2]
+
+    @property
+    def states_are_classes(self) -> bool:
+        """Whether every state of the hub is one class."""
+        return self.n_states == self.n_classes and bool((self.state_class == np.eye(self.n_states)).all())
+
+    @cached_property
+    def has_latent(self) -> NDArray[np.bool_]:
+        """Which groups have a latent of their own; the others hang on the hub."""
+        alone = np.bincount(self.groups, minlength=self.n_groups) == 1
+        _, n_latent, n_states = self.latents.shape
+        if n_latent != n_states:
+            return ~alone
+        return ~(alone & (self.latents == np.eye(n_states)).all(axis=(1, 2)))
+
+    # -- accuracies -----------------------------------------------------------------------------------------
+
+    @property
+    def class_balance(self) -> float | NDArray[np.float64]:
+        """Pr(Y = positive) of two classes, Pr(Y) of more."""
+        return float(self.class_prior[1]) if self.n_classes == 2 else self.class_prior
+
+    @property
+    def imbalance(self) -> float:
+        """Class imbalance b = Pr(Y = positive) - Pr(Y = negative) of two classes."""
+        return 2 * self._two(self.class_prior, "imbalance")[1] - 1
+
+    @cached_property
+    def votes_given_state(self) -> NDArray[np.float64]:
+        """Pr(vote | state of the hub), shape (n_voters, n_states, n_symbols)."""
+        n_latent, own = self.latents.shape[1], self.has_latent[self.groups]
+        through = np.einsum("ias,iav->isv", self.latents[self.groups], self.votes[:, :n_latent])
+        return np.where(own[:, None, None], through, self.votes[:, : self.n_states])
+
+    @cached_property
+    def confusion(self) -> NDArray[np.float64]:
+        """Pr(vote | Y), shape (n_voters, n_classes, n_symbols) (eq. bla)."""
+        if self.states_are_classes:
+            return self.votes_given_state
+        state_given_class = self.prior[:, None] * self.state_class
+        state_given_class = state_given_class / np.maximum(state_given_class.sum(axis=0), _CLIP)
+        return np.einsum("sc,isv->icv", state_given_class, self.votes_given_state)
+
+    @property
+    def recall(self) -> NDArray[np.float64]:
+        """Pr(vote = Y | Y) of every voter and class, shape (n_voters, n_classes)."""
+        return np.einsum("icc->ic", self.confusion[:, :, : self.n_classes])
+
+    @property
+    def balanced_accuracy(self) -> NDArray[np.float64]:
+        """Mean over the classes of how often a voter is right."""
+        return self.recall.mean(axis=1)
+
+    @property
+    def sensitivity(self) -> NDArray[np.float64]:
+        """Pr(f_i = positive | Y = positive) of two classes."""
+        return self._two(self.recall.T, "sensitivity")[1]
+
+    @property
+    def specificity(self) -> NDArray[np.float64]:
+        """Pr(f_i = negative | Y = negative) of two classes."""
+        return self._two(self.recall.T, "specificity")[0]
+
+    @property
+    def sensitivity_given_group(self) -> NDArray[np.float64]:
+        """Pr(f_i = positive | alpha = positive) of two classes."""
+        return self._two(self.votes.transpose(1, 2, 0), "sensitivity_given_group")[1, 1]
+
+    @property
+    def specificity_given_group(self) -> NDArray[np.float64]:
+        """Pr(f_i = negative | alpha = negative) of two classes."""
+        return self._two(self.votes.transpose(1, 2, 0), "specificity_given_group")[0, 0]
+
+    @property
+    def group_sensitivity(self) -> NDArray[np.float64]:
+        """Pr(alpha_k = positive | Y = positive) of two classes."""
+        return self._two(self.latents.transpose(1, 2, 0), "group_sensitivity")[1, 1]
+
+    @property
+    def group_specificity(self) -> NDArray[np.float64]:
+        """Pr(alpha_k = negative | Y = negative) of two classes."""
+        return self._two(self.latents.transpose(1, 2, 0), "group_specificity")[0, 0]
+
+    def _two(self, values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+        """Return values by class, if there are two."""
+        if self.n_classes != 2:
+            raise AttributeError(f"{name} is for two classes, and there are {self.n_classes}: see confusion")
+        return values
+
+    # -- moments --------------------------------------------------------------------------------------------
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean vote, coded -1 and +1, of two classes."""
+        return 2 * self._two(np.einsum("c,icv->vi", self.class_prior, self.confusion), "mean")[1] - 1
+
+    @property
+    def v_off(self) -> NDArray[np.float64]:
+        """Loadings across groups: sqrt(1 - b^2) (psi_i + eta_i - 1) (Lemma 1), of two classes."""
+        return np.sqrt(1 - self.imbalance**2) * (self.sensitivity + self.specificity - 1)
+
+    @property
+    def v_on(self) -> NDArray[np.float64]:
+        """Loadings within a group: sqrt(1 - E[alpha]^2) (psi_i^alpha + eta_i^alpha - 1) (Lemma 1), of two classes."""
+        mean = 2 * self._two(self.latents[:, 1] @ self.prior, "v_on") - 1
+        spread = np.sqrt(1 - mean**2)[self.groups]
+        return spread * (self.sensitivity_given_group + self.specificity_given_group - 1)
+
+    def population_covariance(self) -> NDArray[np.float64]:
+        """Return the covariance of the votes (Lemma 1), with variances on the diagonal.
+
+        Two labels are coded -1 and +1, more as corners of a regular simplex.
+        """
+        return self._covariance_given(self.prior)
+
+    def conditional_covariance(self) -> tuple[NDArray[np.float64], ...]:
+        """Return the covariance of the votes given each class, the last class first: C+ and C- (eq. con_cor)."""
+        joint = self.prior[:, None] * self.state_class
+        given = joint / np.maximum(joint.sum(axis=0), _CLIP)
+        return tuple(self._covariance_given(given[:, label]) for label in reversed(range(self.n_classes)))
+
+    def _covariance_given(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the covariance of the votes if the hub has these probabilities."""
+        scale = self.n_symbols / (self.n_symbols - 1)
+        given_state = self.votes_given_state
+        mean = np.einsum("s,isv->iv", states, given_state)
+        chance = mean @ mean.T
+        covariance = np.einsum("s,isv,jsv->ij", states, given_state, given_state) - chance
+        n_latent = self.latents.shape[1]
+        for group in np.flatnonzero(self.has_latent):
+            members = np.flatnonzero(self.groups == group)
+            own, alpha = self.votes[members, :n_latent], self.latents[group] @ states
+            together = np.einsum("a,iav,jav->ij", alpha, own, own)
+            covariance[np.ix_(members, members)] = together - chance[np.ix_(members, members)]
+        copies = self.copy_of[:, None] == self.copy_of[None, :]
+        return scale * np.where(copies, (1 - (mean**2).sum(axis=1))[:, None], covariance)
+
+    # -- likelihood -----------------------------------------------------------------------------------------
+
+    def log_likelihood(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Return log Pr(votes) of every item."""
+        joint = self._evaluate(codes, UnitTables.hub_log_likelihood) + np.log(np.maximum(self.prior, _CLIP))
+        return np.logaddexp.reduce(joint, axis=1)
+
+    def class_log_likelihood(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Return log Pr(votes | Y) of every item, less that of the first class; a column for each class."""
+        ratios = self._evaluate(codes, UnitTables.hub_log_ratio)
+        of_states = np.concatenate([np.zeros((len(ratios), 1)), ratios], axis=1)
+        if self.states_are_classes:
+            return of_states
+        by_class = log_rates(_normalised(of_states + log_rates(self.prior)) @ self.state_class)
+        by_class -= log_rates(self.class_prior)
+        return by_class - by_class[:, :1]
+
+    def log_likelihood_ratio(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Return log Pr(votes | positive) - log Pr(votes | negative) of every item, of two classes."""
+        self._two(self.class_prior, "log_likelihood_ratio")
+        return self.class_log_likelihood(codes)[:, 1]
+
+    def posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Return Pr(Y | votes) of every item, a column for each class."""
+        return _normalised(self.class_log_likelihood(codes) + log_rates(self.class_prior))
+
+    def state_posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Return Pr(state of the hub | votes) of every item."""
+        ratios = self._evaluate(codes, UnitTables.hub_log_ratio)
+        joint = np.tile(log_rates(self.prior), (len(ratios), 1))
+        joint[:, 1:] += ratios
+        return _normalised(joint)
+
+    @property
+    def log_prior_odds(self) -> float:
+        """Log-odds of the class balance, of two classes."""
+        negative, positive = self._two(log_rates(self.class_prior), "log_prior_odds")
+        return float(positive - negative)
+
+    def group_posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Return Pr(alpha_k = a | votes) of every item and group, shape (n_items, n_groups, n_latent_states)."""
+        return self._evaluate(codes, UnitTables.latent_posterior)
+
+    def _evaluate(
+        self, codes: ArrayLike, of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Check codes and evaluate them, the first of a voter and its copies speaking for all of them."""
+        checked = np.ascontiguousarray(codes, dtype=np.int8)
+        if checked.ndim != 2 or checked.shape[1] != self.n_voters:
+            raise ValueError(f"codes of {self.n_voters} voters are needed, got shape {checked.shape}")
+        if checked.size and (checked.min() < -1 or checked.max() >= self.n_symbols):
+            raise ValueError(f"codes must be -1 (missing) or 0 to {self.n_symbols - 1}")
+        original = self.copy_of == np.arange(self.n_voters)
+        groups = np.where(original, self.groups, -1)
+        merged = merge_copies(checked, self.copy_of)
+        return evaluate_codes(merged, groups, self.n_symbols, self.unit_tables, of_packed)
+
+    @property
+    def log_votes(self) -> NDArray[np.float64]:
+        """Log-probability of a vote given the state of the voter's parent, of the shape of ``votes``."""
+        return np.log(self.votes.clip(_CLIP, 1.0))
+
+    def unit_tables(self, plan: PackingPlan) -> UnitTables:
+        """Return the model as tables over byte values."""
+        return UnitTables.of(plan, self.log_votes, self.latents, self.has_latent, self.prior)
+
+    # -- parameters as one vector, for EM ---------------------------------------------------------------------
+
+    def to_vector(self) -> NDArray[np.float64]:
+        """Return all probabilities on a scale without bounds, as one vector."""
+        tables = (self.votes, self.latents.transpose(0, 2, 1), self.prior)
+        return np.concatenate([_unbounded(table).ravel() for table in tables])
+
+    def from_vector(self, vector: NDArray[np.float64]) -> TreeModel:
+        """Return the model of the same shape with these parameters; what hangs on the hub stays there."""
+        found = []
+        for table in (self.votes, self.latents.transpose(0, 2, 1), self.prior):
+            size = table.size // 2 if table.shape[-1] == 2 else table.size
+            found.append(_bounded(vector[:size], table.shape))
+            vector = vector[size:]
+        votes, latents, prior = found
+        latents = np.where(self.has_latent[:, None, None], latents.transpose(0, 2, 1), self.latents)
+        return self.with_tables(prior, latents, votes)
+
+    def with_tables(
+        self, prior: NDArray[np.float64], latents: NDArray[np.float64], votes: NDArray[np.float64]
+    ) -> TreeModel:
+        """Return the model with other probabilities; classes keep their shares of the states."""
+        return replace(self, prior=prior, latents=latents, votes=votes, class_prior=prior @ self.state_class)
+
+    # -- new models and data --------------------------------------------------------------------------------
+
+    def sample(
+        self, n_items: int, random_state: int | np.random.Generator = 0
+    ) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
+        """Draw items of a model whose states are the classes.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_items, n_voters)
+        labels : ndarray of shape (n_items,)
+        latents : ndarray of shape (n_items, n_groups)
+            All int8, from 0.
+        """
+        if not self.states_are_classes:
+            raise ValueError("items can be drawn only if every state of the hub is a class")
+        rng = np.random.default_rng(random_state)
+        labels = _draw(rng.random(n_items), self.prior[None, :])
+        latents = _draw(rng.random((n_items, self.n_groups)), self.latents[:, :, labels].transpose(2, 0, 1))
+        parents = latents[:, self.groups]
+        votes = _draw(rng.random((n_items, self.n_voters)), self.votes[np.arange(self.n_voters), parents])
+        return votes[:, self.copy_of].astype(np.int8), labels.astype(np.int8), latents.astype(np.int8)
+
+    def subset(self, voters: ArrayLike) -> TreeModel:
+        """Return the model of some of the voters: exactly the marginal distribution of their votes."""
+        voters = np.asarray(voters, dtype=np.int64)
+        kept, groups = np.unique(self.groups[voters], return_inverse=True)
+        numbered = as_groups(groups, len(voters))
+        order = np.empty(len(kept), dtype=np.int64)
+        order[numbered] = self.groups[voters]
+        originals = self.copy_of[voters]
+        copy_of = np.array([int(np.flatnonzero(originals == original)[0]) for original in originals], dtype=np.int64)
+        left_alone = (np.bincount(numbered) == 1) & self.has_latent[order]
+        model = replace(
+            self, groups=numbered, latents=self.latents[order], votes=self.votes[voters], copy_of=copy_of
+        )
+        if not left_alone.any() or self.latents.shape[1] == self.n_states:
+            return model
+        # a latent with another number of states than the hub is summed out when one voter of its group is left
+        alone = left_alone[numbered]
+        votes = np.where(alone[:, None, None], self.votes_given_state[voters], model.votes)
+        return replace(model, votes=votes)
+
+    def renamed(self, order: ArrayLike) -> TreeModel:
+        """Return the same distribution of votes with other names of the states: state s was state ``order[s]``.
+
+        Votes keep their names; Y and every alpha are renamed.
+        """
+        order = np.asarray(order, dtype=np.int64)
+        return replace(
+            self,
+            prior=self.prior[order],
+            latents=self.latents[:, order][:, :, order],
+            votes=self.votes[:, order],
+            class_prior=self.class_prior[order],
+        )
+
+    def flipped(self) -> TreeModel:
+        """Return the same distribution of votes with the two classes exchanged."""
+        return self.renamed([1, 0])
+
+
+def LatentModel(  # noqa: N802  # the name of the first edition
+    groups: ArrayLike,
+    class_balance: float,
+    group_sensitivity: ArrayLike,
+    group_specificity: ArrayLike,
+    sensitivity_given_group: ArrayLike,
+    specificity_given_group: ArrayLike,
+    copy_of: ArrayLike | None = None,
+) -> TreeModel:
+    """Return the model of two classes from its rates.
 
     Parameters
     ----------
@@ -32,320 +425,90 @@ class LatentModel:
     sensitivity_given_group, specificity_given_group : array-like of shape (n_voters,)
         Pr(f_i = positive | alpha = positive) and Pr(f_i = negative | alpha = negative).
     copy_of : array-like of shape (n_voters,), optional
-        ``copy_of[i] = j`` says that voter i repeats voter j exactly and is no evidence of its own. By default
-        every voter is its own original.
-
-    Notes
-    -----
-    Codes are int8: -1 missing, 0 negative, 1 positive. Missing votes are skipped, that is, taken to say
-    nothing about Y. Of a voter and its copies, the first that voted counts.
+        ``copy_of[i] = j`` says that voter i repeats voter j exactly and is no evidence of its own.
 
     Examples
     --------
     >>> model = LatentModel([0, 0, 1], 0.5, [0.8, 1], [0.8, 1], [0.9, 0.9, 0.7], [0.9, 0.9, 0.7])
     >>> model.sensitivity.round(2)
     array([0.74, 0.74, 0.7 ])
-    >>> model.posterior([[1, 1, 0], [-1, -1, 1]]).round(3)
+    >>> model.posterior([[1, 1, 0], [-1, -1, 1]])[:, 1].round(3)
     array([0.621, 0.7  ])
     """
-
-    groups: NDArray[np.int64]
-    class_balance: float
-    group_sensitivity: NDArray[np.float64]
-    group_specificity: NDArray[np.float64]
-    sensitivity_given_group: NDArray[np.float64]
-    specificity_given_group: NDArray[np.float64]
-    copy_of: NDArray[np.int64] = None  # type: ignore[assignment]  # filled in below
-
-    def __post_init__(self) -> None:
-        groups = as_groups(self.groups, np.size(self.groups))
-        if not np.array_equal(groups, np.asarray(self.groups)):
-            raise ValueError("groups must be numbered 0, 1, ... in order of first appearance")
-        n_voters, n_groups = len(groups), int(groups.max(initial=-1)) + 1
-        set_field = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
-        set_field("groups", groups)
-        set_field("class_balance", float(_rates("class_balance", self.class_balance, ())))
-        for name in ("group_sensitivity", "group_specificity"):
-            set_field(name, _rates(name, getattr(self, name), (n_groups,)))
-        for name in ("sensitivity_given_group", "specificity_given_group"):
-            set_field(name, _rates(name, getattr(self, name), (n_voters,)))
-        copy_of = np.arange(n_voters) if self.copy_of is None else np.asarray(self.copy_of, dtype=np.int64)
-        if copy_of.shape != (n_voters,) or not np.array_equal(copy_of[copy_of], copy_of):
-            raise ValueError("copy_of must point every voter to an original voter")
-        if not np.array_equal(groups[copy_of], groups):
-            raise ValueError("a copy must be in the group of its original")
-        set_field("copy_of", copy_of)
-
-    # -- shape ----------------------------------------------------------------------------------------------
-
-    @property
-    def n_voters(self) -> int:
-        """Number of voters."""
-        return len(self.groups)
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups."""
-        return len(self.group_sensitivity)
-
-    @property
-    def imbalance(self) -> float:
-        """Class imbalance b = Pr(Y = positive) - Pr(Y = negative)."""
-        return 2 * self.class_balance - 1
-
-    # -- accuracies and moments -----------------------------------------------------------------------------
-
-    @property
-    def sensitivity(self) -> NDArray[np.float64]:
-        """Overall sensitivity Pr(f_i = positive | Y = positive) (eq. bla)."""
-        through = self.group_sensitivity[self.groups]
-        return through * self.sensitivity_given_group + (1 - through) * (1 - self.specificity_given_group)
-
-    @property
-    def specificity(self) -> NDArray[np.float64]:
-        """Overall specificity Pr(f_i = negative | Y = negative)."""
-        through = self.group_specificity[self.groups]
-        return through * self.specificity_given_group + (1 - through) * (1 - self.sensitivity_given_group)
-
-    @property
-    def balanced_accuracy(self) -> NDArray[np.float64]:
-        """Mean of sensitivity and specificity."""
-        return (self.sensitivity + self.specificity) / 2
-
-    @property
-    def mean(self) -> NDArray[np.float64]:
-        """Mean vote, coded -1 and +1."""
-        positive = self.class_balance * self.sensitivity + (1 - self.class_balance) * (1 - self.specificity)
-        return 2 * positive - 1
-
-    @property
-    def group_mean(self) -> NDArray[np.float64]:
-        """Mean of each latent, coded -1 and +1."""
-        balance = self.class_balance
-        return 2 * (balance * self.group_sensitivity + (1 - balance) * (1 - self.group_specificity)) - 1
-
-    @property
-    def v_off(self) -> NDArray[np.float64]:
-        """Loadings across groups: sqrt(1 - b^2) (psi_i + eta_i - 1) (Lemma 1)."""
-        return np.sqrt(1 - self.imbalance**2) * (self.sensitivity + self.specificity - 1)
-
-    @property
-    def v_on(self) -> NDArray[np.float64]:
-        """Loadings within a group: sqrt(1 - E[alpha]^2) (psi_i^alpha + eta_i^alpha - 1) (Lemma 1)."""
-        spread = np.sqrt(1 - self.group_mean**2)[self.groups]
-        return spread * (self.sensitivity_given_group + self.specificity_given_group - 1)
-
-    def population_covariance(self) -> NDArray[np.float64]:
-        """Return the covariance of the votes, coded -1 and +1 (Lemma 1), with variances on the diagonal."""
-        same = self.groups[:, None] == self.groups[None, :]
-        covariance = np.where(same, np.outer(self.v_on, self.v_on), np.outer(self.v_off, self.v_off))
-        return self._with_copies(covariance, self.mean)
-
-    def conditional_covariance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return C+ and C-: the covariance of the votes given a positive and a negative label (eq. con_cor)."""
-        same = self.groups[:, None] == self.groups[None, :]
-        spread = self.sensitivity_given_group + self.specificity_given_group - 1
-        by_class = []
-        for group_rate, mean in (
-            (self.group_sensitivity, 2 * self.sensitivity - 1),
-            (self.group_specificity, 1 - 2 * self.specificity),
-        ):
-            latent_variance = (4 * group_rate * (1 - group_rate))[self.groups]
-            by_class.append(self._with_copies(np.where(same, latent_variance * np.outer(spread, spread), 0.0), mean))
-        return by_class[0], by_class[1]
-
-    def _with_copies(self, covariance: NDArray, mean: NDArray) -> NDArray[np.float64]:
-        """Give every voter, and every voter with its copies, the variance 1 - mean^2."""
-        copies = self.copy_of[:, None] == self.copy_of[None, :]
-        return np.where(copies, (1 - mean**2)[:, None], covariance)
-
-    # -- likelihood -----------------------------------------------------------------------------------------
-
-    def log_likelihood(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Return log Pr(votes) of every item."""
-        by_class = self.class_log_likelihood(codes)
-        return np.logaddexp(
-            by_class[:, 0] + np.log(max(1 - self.class_balance, _CLIP)),
-            by_class[:, 1] + np.log(max(self.class_balance, _CLIP)),
+    n_voters, n_groups = np.size(groups), int(np.max(groups, initial=-1)) + 1
+    balance = _rates("class_balance", class_balance, ())
+    of_groups = [
+        _rates(name, values, (n_groups,))
+        for name, values in (("group_specificity", group_specificity), ("group_sensitivity", group_sensitivity))
+    ]
+    of_voters = [
+        _rates(name, values, (n_voters,))
+        for name, values in (
+            ("specificity_given_group", specificity_given_group),
+            ("sensitivity_given_group", sensitivity_given_group),
         )
-
-    def log_likelihood_ratio(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Return log Pr(votes | positive) - log Pr(votes | negative) of every item."""
-        return self._evaluate(codes, UnitTables.hub_log_ratio)[:, 0]
-
-    def posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Return Pr(Y = positive | votes) of every item."""
-        return probability(self.log_likelihood_ratio(codes) + self.log_prior_odds)
-
-    @property
-    def log_prior_odds(self) -> float:
-        """Log-odds of the class balance."""
-        return float(np.log(max(self.class_balance, _CLIP)) - np.log(max(1 - self.class_balance, _CLIP)))
-
-    def class_log_likelihood(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Return log Pr(votes | Y) of every item, columns negative and positive."""
-        return self._evaluate(codes, UnitTables.hub_log_likelihood)
-
-    def group_posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Return Pr(alpha_k = positive | votes) of every item and group, shape (n_items, n_groups)."""
-        return self._evaluate(codes, UnitTables.latent_posterior)
-
-    def _evaluate(
-        self, codes: ArrayLike, of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
-        """Check codes and evaluate them, the first of a voter and its copies speaking for all of them."""
-        checked = np.ascontiguousarray(codes, dtype=np.int8)
-        if checked.ndim != 2 or checked.shape[1] != self.n_voters:
-            raise ValueError(f"codes of {self.n_voters} voters are needed, got shape {checked.shape}")
-        if checked.size and (checked.min() < -1 or checked.max() > 1):
-            raise ValueError("codes must be -1 (missing), 0 (negative) or 1 (positive)")
-        original = self.copy_of == np.arange(self.n_voters)
-        groups = np.where(original, self.groups, -1)
-        return evaluate_codes(merge_copies(checked, self.copy_of), groups, self.unit_tables, of_packed)
-
-    @property
-    def state_weights(self) -> NDArray[np.float64]:
-        """Pr(Y), negative and positive."""
-        return np.array([1 - self.class_balance, self.class_balance])
-
-    @property
-    def log_votes(self) -> NDArray[np.float64]:
-        """Log-probability of a vote given the voter's latent, shape (n_voters, 2, 2), index 0 negative."""
-        positive = np.stack([1 - self.specificity_given_group, self.sensitivity_given_group], axis=1)
-        positive = positive.clip(_CLIP, 1 - _CLIP)
-        return np.stack([np.log1p(-positive), np.log(positive)], axis=2)
-
-    def unit_tables(self, plan: PackingPlan) -> UnitTables:
-        """Return the model as tables over byte values."""
-        is_hub = (np.bincount(self.groups) == 1) & (self.group_sensitivity == 1) & (self.group_specificity == 1)
-        return UnitTables.of(plan, self.log_votes, self.group_rates, ~is_hub, self.state_weights)
-
-    @property
-    def group_rates(self) -> NDArray[np.float64]:
-        """Pr(alpha_k = a | Y = y), shape (n_groups, 2, 2), index 0 negative."""
-        positive = np.stack([1 - self.group_specificity, self.group_sensitivity], axis=1)
-        return np.stack([1 - positive, positive], axis=1)
-
-    # -- parameters as one vector, for EM ---------------------------------------------------------------------
-
-    def to_log_odds(self) -> NDArray[np.float64]:
-        """Return the log-odds of all rates as one vector."""
-        return log_odds(
-            np.concatenate(
-                [
-                    self.sensitivity_given_group,
-                    self.specificity_given_group,
-                    self.group_sensitivity,
-                    self.group_specificity,
-                    [self.class_balance],
-                ]
-            )
-        )
-
-    def from_log_odds(self, vector: NDArray[np.float64]) -> LatentModel:
-        """Return the model with these rates; the latent of a voter that is alone stays Y."""
-        own_latent = np.bincount(self.groups) >= 2
-        bounds = np.cumsum([self.n_voters, self.n_voters, self.n_groups, self.n_groups])
-        parts = np.split(probability(vector), bounds)
-        return replace(
-            self,
-            sensitivity_given_group=parts[0],
-            specificity_given_group=parts[1],
-            group_sensitivity=np.where(own_latent, parts[2], 1.0),
-            group_specificity=np.where(own_latent, parts[3], 1.0),
-            class_balance=parts[4][0],
-        )
-
-    # -- new models and data --------------------------------------------------------------------------------
-
-    def sample(
-        self, n_items: int, random_state: int | np.random.Generator = 0
-    ) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
-        """Draw items.
-
-        Returns
-        -------
-        codes : ndarray of shape (n_items, n_voters)
-        labels : ndarray of shape (n_items,)
-        latents : ndarray of shape (n_items, n_groups)
-            All int8, 0 negative and 1 positive.
-        """
-        rng = np.random.default_rng(random_state)
-        labels = rng.random(n_items) < self.class_balance
-        latent_rate = np.where(labels[:, None], self.group_sensitivity, 1 - self.group_specificity)
-        latents = rng.random((n_items, self.n_groups)) < latent_rate
-        vote_rate = np.where(latents[:, self.groups], self.sensitivity_given_group, 1 - self.specificity_given_group)
-        votes = rng.random((n_items, self.n_voters)) < vote_rate
-        return votes[:, self.copy_of].astype(np.int8), labels.astype(np.int8), latents.astype(np.int8)
-
-    def subset(self, voters: ArrayLike) -> LatentModel:
-        """Return the model of some of the voters: exactly the marginal distribution of their votes."""
-        voters = np.asarray(voters, dtype=np.int64)
-        kept, groups = np.unique(self.groups[voters], return_inverse=True)
-        numbered = as_groups(groups, len(voters))
-        order = np.empty(len(kept), dtype=np.int64)
-        order[numbered] = self.groups[voters]
-        originals = self.copy_of[voters]
-        return LatentModel(
-            groups=numbered,
-            class_balance=self.class_balance,
-            group_sensitivity=self.group_sensitivity[order],
-            group_specificity=self.group_specificity[order],
-            sensitivity_given_group=self.sensitivity_given_group[voters],
-            specificity_given_group=self.specificity_given_group[voters],
-            copy_of=np.array([int(np.flatnonzero(originals == original)[0]) for original in originals]),
-        )
-
-    def flipped(self) -> LatentModel:
-        """Return the same distribution of votes with the meanings of positive and negative labels exchanged.
-
-        Votes keep their names; Y and every alpha are renamed.
-        """
-        return replace(
-            self,
-            class_balance=1 - self.class_balance,
-            sensitivity_given_group=1 - self.specificity_given_group,
-            specificity_given_group=1 - self.sensitivity_given_group,
-            group_sensitivity=self.group_specificity,
-            group_specificity=self.group_sensitivity,
-        )
-
-
-def independent_model(class_balance: float, sensitivity: ArrayLike, specificity: ArrayLike) -> LatentModel:
-    """Return the model of Dawid and Skene: every voter alone with Y."""
-    n_voters = np.size(sensitivity)
-    ones = np.ones(n_voters)
-    return LatentModel(
-        np.arange(n_voters), class_balance, ones, ones, np.asarray(sensitivity), np.asarray(specificity)
+    ]
+    return TreeModel(
+        np.asarray(groups),
+        np.array([1 - balance, balance]),
+        _two_by_two(*of_groups).transpose(0, 2, 1),
+        _two_by_two(*of_voters),
+        copy_of=copy_of,  # type: ignore[arg-type]  # None and lists are taken too
     )
 
 
-def embed(core: LatentModel, core_voter: NDArray[np.int64], positive_share: NDArray[np.float64]) -> LatentModel:
+def _two_by_two(right_negative: NDArray[np.float64], right_positive: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return tables [given, said] from how often each of two is said rightly."""
+    return np.stack(
+        [
+            np.stack([right_negative, 1 - right_negative], axis=-1),
+            np.stack([1 - right_positive, right_positive], axis=-1),
+        ],
+        axis=-2,
+    )
+
+
+def independent_model(prior: ArrayLike, confusion: ArrayLike) -> TreeModel:
+    """Return the model of Dawid and Skene: every voter alone with Y.
+
+    Parameters
+    ----------
+    prior : array-like of shape (n_classes,)
+        Pr(Y).
+    confusion : array-like of shape (n_voters, n_classes, n_symbols)
+        Pr(vote | Y) of each voter.
+    """
+    confusion = np.asarray(confusion, dtype=np.float64)
+    n_voters, n_classes, _ = confusion.shape
+    return TreeModel(
+        np.arange(n_voters), np.asarray(prior), np.tile(np.eye(n_classes), (n_voters, 1, 1)), confusion
+    )
+
+
+def embed(core: TreeModel, core_voter: NDArray[np.int64], symbol_share: NDArray[np.float64]) -> TreeModel:
     """Return the model of all voters from the model of the distinct, informative ones.
 
     Parameters
     ----------
-    core : LatentModel
-        Model of the voters that were fitted.
+    core : TreeModel
+        Model of the voters that were fitted; its states are the classes.
     core_voter : ndarray of shape (n_voters,)
         Voter of the core that each voter repeats, or -1 for a voter that carries no information.
-    positive_share : ndarray of shape (n_voters,)
-        Share of positive votes of each voter. A voter without information says positive with this
-        probability whatever Y is, so its balanced accuracy is 1/2.
+    symbol_share : ndarray of shape (n_voters, n_symbols)
+        Share of each voter's votes for each symbol. A voter without information says a symbol with this probability
+        whatever Y is.
     """
     n_voters = len(core_voter)
     known = core_voter >= 0
     groups = relabel(np.where(known, core.groups[core_voter], core.n_groups + np.arange(n_voters)))
     first = np.array([int(np.flatnonzero(groups == group)[0]) for group in range(groups.max() + 1)])
     copy_of = [int(np.flatnonzero(core_voter == core_voter[i])[0]) if known[i] else i for i in range(n_voters)]
-    core_group = core.groups[core_voter[first]]
-    return LatentModel(
+    of_core = core.latents[core.groups[core_voter[first]]]
+    return TreeModel(
         groups=groups,
-        class_balance=core.class_balance,
-        group_sensitivity=np.where(known[first], core.group_sensitivity[core_group], 1.0),
-        group_specificity=np.where(known[first], core.group_specificity[core_group], 1.0),
-        sensitivity_given_group=np.where(known, core.sensitivity_given_group[core_voter], positive_share),
-        specificity_given_group=np.where(known, core.specificity_given_group[core_voter], 1 - positive_share),
+        prior=core.prior,
+        latents=np.where(known[first][:, None, None], of_core, np.eye(core.n_states)),
+        votes=np.where(known[:, None, None], core.votes[core_voter], symbol_share[:, None, :]),
         copy_of=np.array(copy_of),
     )
 
@@ -371,6 +534,40 @@ def log_odds(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log-odds of probabilities, finite also at 0 and 1."""
     clipped = rates.clip(_CLIP, 1 - _CLIP)
     return np.log(clipped) - np.log1p(-clipped)
+
+
+def log_rates(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithms of probabilities, finite also at 0."""
+    return np.log(np.maximum(rates, _CLIP))
+
+
+def _normalised(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities that are proportional to numbers given by their logarithms, row by row."""
+    if logarithms.shape[1] == 2:
+        positive = probability(logarithms[:, 1] - logarithms[:, 0])
+        return np.stack([1 - positive, positive], axis=1)
+    joint = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+def _unbounded(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows of probabilities without bounds: two are one log-odds, more are their logarithms."""
+    return log_odds(table[..., 1]) if table.shape[-1] == 2 else log_rates(table)
+
+
+def _bounded(values: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the rows of probabilities that :func:`_unbounded` made values of."""
+    if shape[-1] == 2:
+        odds = values.reshape(shape[:-1])
+        return np.stack([probability(-odds), probability(odds)], axis=-1)
+    rates = np.exp(values.reshape(shape))
+    return rates / rates.sum(axis=-1, keepdims=True)
+
+
+def _draw(uniform: NDArray[np.float64], rates: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return what uniform numbers draw from rows of probabilities; the last is drawn by the smallest numbers."""
+    above = np.cumsum(rates[..., :0:-1], axis=-1)
+    return rates.shape[-1] - 1 - (uniform[..., None] >= above).sum(axis=-1)
 
 
 def _rates(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

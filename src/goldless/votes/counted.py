@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.threads import row_chunks
-from goldless.votes.engine import EncodedSource
-from goldless.votes.pairs import PairCounts
-from goldless.votes.patterns import PatternTable
-from goldless.votes.rows import CHUNK_ROWS, Block, Blocks, StreamBlocks
-from goldless.votes.sketch import MANY_PATTERNS, Tally
+from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
+from goldless.votes.passes import VotedPass, VoteSums
+from goldless.votes.rows import PatternTable, Rows
+from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_stream
+from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes
-from goldless.votes.whole import SpokenPass, WholeVotes
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,117 +27,71 @@ class CountedVotes:
         Classes and names, and the codes if they are in memory (otherwise no rows).
     weights : ndarray of shape (n_rows,) or None
         How many items each row stands for.
-    table : PatternTable
-        Patterns of all items, or a sample of them.
-    rows : Blocks or None
-        All votes, if ``table`` is a sample.
-    counts : PairCounts
-        Pair counts of all items.
-    n_rows, n_items, n_empty, first_empty : int
-        Rows, items, items without a vote, and the first row of one (-1 if none).
-    how : str
-        In a sentence: what was counted and how passes go.
-    picked : Block
+    sketch : Sketch
+        What was counted.
+    engine : Engine or None
+        All votes, if the table of the sketch is a sample.
+    picked : Rows
         The votes of the rows that were asked for.
     """
 
     votes: Votes
     weights: NDArray[np.int64] | None
-    table: PatternTable
-    rows: Blocks | None
-    counts: PairCounts
-    n_rows: int
-    n_items: int
-    n_empty: int
-    first_empty: int
-    how: str
-    picked: Block
+    sketch: Sketch
+    engine: Engine | None
+    picked: Rows
 
     @classmethod
-    def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, rows: NDArray[np.int64]) -> CountedVotes:
+    def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, wanted: NDArray[np.int64]) -> CountedVotes:
         """Count votes in memory, and keep some rows as they are."""
-        picked = Block.of(votes.codes[rows], None if weights is None else weights[rows])
-        if votes.n_items > MANY_PATTERNS:
-            return cls._of_tally(votes, weights, _tally_codes(votes.codes, weights), None, picked)
-        return cls._of_table(votes, weights, PatternTable.of(votes.codes, weights), picked)
+        n_symbols = votes.n_classes
+        picked = Rows.of(votes.codes[wanted], n_symbols, None if weights is None else weights[wanted])
+        if votes.n_items <= MANY_PATTERNS:
+            sketch = Sketch.of(Rows.of(votes.codes, n_symbols, weights))
+            return cls(votes, weights, sketch, None, picked)
+
+        def makers():  # type: ignore[no-untyped-def]
+            for rows in row_chunks(len(votes.codes), CHUNK_ROWS):
+                yield lambda rows=rows: Rows.of(
+                    votes.codes[rows], n_symbols, None if weights is None else weights[rows]
+                )
+
+        counted, engine = count_stream(StreamEngine(makers), None)
+        assert counted is not None
+        return cls(votes, weights, counted, engine if counted.is_sample else None, picked)
 
     @classmethod
-    def _of_table(
-        cls, votes: Votes, weights: NDArray[np.int64] | None, table: PatternTable, picked: Block
-    ) -> CountedVotes:
-        empty = np.empty(0, dtype=np.int64)
-        if not table.complete:
-            empty = np.flatnonzero((table.codes < 0).all(axis=1) & (table.counts > 0))
-        first = int(np.flatnonzero(np.isin(table.inverse, empty))[0]) if len(empty) and len(table.inverse) else -1
-        return cls(
-            votes,
-            weights,
-            table,
-            None,
-            table.pair_counts,
-            len(table.inverse),
-            table.n_items,
-            int(table.counts[empty].sum()),
-            first,
-            f"{table.n_items:,} items in {table.n_patterns:,} patterns, counted once.",
-            picked,
-        )
-
-    @classmethod
-    def of_source(cls, source: EncodedSource, rows: NDArray[np.int64]) -> CountedVotes:
+    def of_source(cls, source: VoteSource, wanted: NDArray[np.int64]) -> CountedVotes:
         """Count votes as they are read, and keep some rows as they are."""
-        tally, picked = source.tally(rows)
-        if tally.counts is None or not tally.n_items:
+        sketch, engine, picked = source.count(wanted)
+        if sketch is None or not sketch.n_items:
             raise ValueError("Found array with 0 sample(s): the source has no rows.")
         votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), source.classes, source.voters)
-        all_rows = tally.all_rows(source.blocks if source.again else None)
-        if tally.is_sample and all_rows is None:
+        if sketch.is_sample and not source.again and engine is source.engine:
             raise ValueError(
                 f"The votes have more than {MANY_PATTERNS:,} different patterns, and an iterator can be read only "
                 "once: pass a path, or a callable that returns a new iterator."
             )
-        return cls._of_tally(votes, None, tally, all_rows, picked)
-
-    @classmethod
-    def _of_tally(
-        cls, votes: Votes, weights: NDArray[np.int64] | None, tally: Tally, rows: Blocks | None, picked: Block
-    ) -> CountedVotes:
-        assert tally.counts is not None
-        return cls(
-            votes,
-            weights,
-            tally.table,
-            (rows if rows is not None else tally.all_rows(None)) if tally.is_sample else None,
-            tally.counts,
-            tally.n_rows,
-            tally.n_items,
-            tally.n_empty,
-            tally.first_empty,
-            tally.describe(),
-            picked,
-        )
+        return cls(votes, None, sketch, engine if sketch.is_sample else None, picked)
 
     @property
-    def n_voted_items(self) -> int:
-        """Number of items with at least one vote."""
-        return self.n_items - self.n_empty
+    def how(self) -> str:
+        """In a sentence: what was counted and how passes go."""
+        items, patterns = f"{self.sketch.n_items:,} items", f"{self.sketch.table.n_patterns:,} patterns"
+        if self.engine is None:
+            return f"{items} in {patterns}, counted once."
+        where = "in memory" if isinstance(self.engine, MemoryEngine) else "read again at every pass"
+        return f"{items}, mostly distinct vote patterns: a sample of {patterns}, then all items, {where}."
 
-    def whole(self, voters: NDArray[np.int64]) -> WholeVotes | None:
-        """Return all votes of some voters, if the table is only a sample of them."""
-        if self.rows is None:
-            return None
-        n_voters = self.votes.n_voters
-        complete = bool((self.counts.both == self.n_items).all())
-        n_items = self.n_voted_items if len(voters) == n_voters else self.rows.sum(SpokenPass(voters))
-        return WholeVotes(self.rows, voters, n_voters, complete, n_items)
-
-
-def _tally_codes(codes: NDArray[np.int8], weights: NDArray[np.int64] | None) -> Tally:
-    def makers() -> Any:
-        for rows in row_chunks(len(codes), CHUNK_ROWS):
-            yield lambda rows=rows: Block.of(codes[rows], None if weights is None else weights[rows])
-
-    return Tally(codes.shape[1]).add_all(StreamBlocks(makers))
+    def sums(self, voters: NDArray[np.int64]) -> VoteSums:
+        """Return the sums over the votes of some voters, on the items that they voted on."""
+        table, n_voters = self.sketch.table.informative(voters), self.votes.n_voters
+        if self.engine is None:
+            return VoteSums.of_table(table)
+        n_items = self.sketch.n_voted_items
+        if len(voters) < n_voters:
+            n_items = self.engine.sum(VotedPass(voters))
+        return VoteSums(table, n_items, self.engine, voters, n_voters, self.sketch.complete)
 
 
 def on_distinct_rows(codes: NDArray[np.int8], function: Callable[[NDArray[np.int8]], NDArray]) -> NDArray:
@@ -158,10 +110,10 @@ def on_distinct_rows(codes: NDArray[np.int8], function: Callable[[NDArray[np.int
 
 @dataclass(frozen=True)
 class DistinctPass:
-    """A function of rows of codes, of one block."""
+    """A function of rows of codes, of some rows."""
 
     function: Callable[[NDArray[np.int8]], NDArray]
 
-    def __call__(self, block: Block) -> NDArray:
+    def __call__(self, rows: Rows) -> NDArray:
         """Return the function of every row."""
-        return on_distinct_rows(block.codes, self.function)
+        return on_distinct_rows(rows.codes, self.function)

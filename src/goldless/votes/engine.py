@@ -1,77 +1,160 @@
-"""Votes whose classes and voters are known, to be gone through wherever they are."""
+"""Engines: votes that can be gone through as often as needed, in memory or read anew at every pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.votes.picking import RowPicker, joined
-from goldless.votes.rows import Beside, Block, Blocks, StreamBlocks
-from goldless.votes.sketch import MEMORY_LIMIT, Tally
+from goldless.kernels.threads import ordered_map, ordered_stream, row_chunks
+from goldless.votes.rows import Rows, joined
+
+CHUNK_ROWS = 1 << 16  # what is made of so many rows stays in the cache
+
+
+class Engine(Protocol):
+    """Votes that can be gone through many times."""
+
+    def sum(self, function: Callable[[Rows], Any]) -> Any:
+        """Apply a function to all rows, some at a time, and add the results, in the order of the rows.
+
+        Results are arrays, numbers, tuples of these, or anything else that adds. The function may run in threads
+        or on other machines.
+        """
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedSource:
-    """A source whose classes and voters are known.
+class MemoryEngine:
+    """Rows that are held in memory."""
+
+    parts: Sequence[Rows]
+
+    def sum(self, function: Callable[[Rows], Any]) -> Any:
+        """Apply a function to pieces that fit the cache, and add."""
+        pieces = [(part, rows) for part in self.parts for rows in row_chunks(part.n_rows, CHUNK_ROWS)]
+        total = None
+        for start in range(0, len(pieces), 32):  # few results at a time, in an order that threads do not change
+            results = ordered_map(lambda piece: function(piece[0].take(piece[1])), pieces[start : start + 32])
+            total = reduce(added, results) if total is None else reduce(added, results, total)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class MappedEngine:
+    """Rows that are made of others, wherever these are.
 
     Attributes
     ----------
-    classes : ndarray of shape (2,)
-        Labels, (negative, positive).
-    voters : ndarray of shape (n_voters,) or None
-        Names.
-    n_voters : int
-    blocks : Blocks
-        The votes, to be gone through.
-    rows : callable
-        Takes a function of blocks and yields its result for every block, in the input's order, with what stands
-        beside the rows.
-    memory_limit : int
-        Bytes of packed votes to keep.
-    again : bool
-        Whether it can be gone through more than once.
-    how, notes : str, tuple of str
-        How it was read, and what may have been read otherwise than it was meant.
+    engine : Engine
+        The others.
+    make : callable
+        Returns the rows that are made of some.
     """
 
-    classes: NDArray
-    voters: NDArray | None
-    n_voters: int
-    blocks: Blocks
-    rows: Callable[[Callable[[Block], Any]], Iterator[tuple[Any, Beside]]]
-    memory_limit: int = MEMORY_LIMIT
-    again: bool = True
-    how: str = ""
-    notes: tuple[str, ...] = ()
+    engine: Engine
+    make: Callable[[Rows], Rows]
 
-    def find_rows(self, items: Collection[str]) -> dict[str, int]:
-        """Return the row, from 0, of each of some items that are named: the first if there are several."""
-        wanted, found, start = set(items), dict[str, int](), 0
-        for n_rows, beside in self.rows(n_rows_of):
-            if beside.items is None:
-                names: Iterable[str] = map(str, range(start + 1, start + n_rows + 1))
-            else:
-                values = beside.items.to_pylist() if hasattr(beside.items, "to_pylist") else beside.items.tolist()
-                names = map(str, values)
-            for row, name in enumerate(names, start):
-                if name in wanted:
-                    found.setdefault(name, row)
-            start += n_rows
-        return found
-
-    def tally(self, rows: NDArray[np.int64]) -> tuple[Tally, Block]:
-        """Make the counting pass; return what was counted, and the votes of some rows."""
-        if isinstance(self.blocks, StreamBlocks):
-            picker = RowPicker(rows) if len(rows) else None
-            tally = Tally(self.n_voters, self.memory_limit).add_all(self.blocks, picker)
-            return tally, joined([] if picker is None else picker.found, self.n_voters)
-        return self.blocks.tally(), self.blocks.pick(rows)  # type: ignore[attr-defined]  # Dask counts where they are
+    def sum(self, function: Callable[[Rows], Any]) -> Any:
+        """Make the rows, apply a function, and add."""
+        return self.engine.sum(Composed(self.make, function))
 
 
-def n_rows_of(block: Block) -> int:
-    """Return how many rows a block has."""
-    return block.n_rows
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """A function of what is made of rows."""
+
+    make: Callable[[Rows], Rows]
+    function: Callable[[Rows], Any]
+
+    def __call__(self, rows: Rows) -> Any:
+        """Make, then apply."""
+        return self.function(self.make(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class StreamEngine:
+    """Rows that are read anew at every pass.
+
+    Attributes
+    ----------
+    open : callable
+        Returns an iterator over functions, each of which makes rows: reading is done in turn, making in threads.
+    progress : callable, optional
+        Called with the share of a pass that is done.
+    n_rows : int, optional
+        Number of rows, if it is known before they are read.
+    """
+
+    open: Callable[[], Iterator[Callable[[], Rows]]]
+    progress: Callable[[float], None] | None = None
+    n_rows: int | None = None
+
+    def sum(self, function: Callable[[Rows], Any]) -> Any:
+        """Read some rows at a time, apply a function, and add."""
+        total = None
+        for result in self.each(function):
+            total = result if total is None else added(total, result)
+        return total
+
+    def each(self, function: Callable[[Rows], Any]) -> Iterator[Any]:
+        """Read some rows at a time, apply a function, and yield the results in order."""
+
+        def apply(make: Callable[[], Rows]) -> tuple[int, Any]:
+            rows = make()
+            return rows.n_rows, function(rows)
+
+        done = 0
+        for n_rows, result in ordered_stream(apply, self.open()):
+            done += n_rows
+            if self.progress is not None and self.n_rows:
+                self.progress(min(done / self.n_rows, 1.0))
+            yield result
+
+
+def added(one: Any, other: Any) -> Any:
+    """Add two results; tuples part by part."""
+    if isinstance(one, tuple):
+        parts = [added(left, right) for left, right in zip(one, other, strict=True)]
+        return type(one)(*parts) if hasattr(one, "_fields") else tuple(parts)
+    return one + other
+
+
+class RowPicker:
+    """Takes wanted rows, by their numbers, out of rows that are shown to it in order.
+
+    Parameters
+    ----------
+    wanted : ndarray of shape (n_wanted,)
+        Numbers of the rows, from 0 and in order.
+
+    Attributes
+    ----------
+    found : list of Rows
+        What was found so far.
+    """
+
+    def __init__(self, wanted: NDArray[np.int64]):
+        self._wanted = wanted
+        self._n_seen = 0
+        self.found: list[Rows] = []
+
+    def see(self, rows: Rows) -> None:
+        """Take the wanted ones of the next rows."""
+        here = self.local(rows.n_rows)
+        if len(here):
+            self.found.append(rows.take(here))
+
+    def local(self, n_rows: int) -> NDArray[np.int64]:
+        """Return which of the next ``n_rows`` rows are wanted, counted from the first of them."""
+        first, last = np.searchsorted(self._wanted, [self._n_seen, self._n_seen + n_rows])
+        here = self._wanted[first:last] - self._n_seen
+        self._n_seen += n_rows
+        return here
+
+    def joined(self, n_voters: int, n_symbols: int) -> Rows:
+        """Return all that was found."""
+        return joined(self.found, n_voters, n_symbols)

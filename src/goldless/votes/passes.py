@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.threads import ordered_map, row_chunks
-from goldless.kernels.tree_tables import RowSums, byte_totals
+from goldless.kernels.tree_tables import RowSums, UnitTables, byte_totals
 from goldless.kernels.unit_means import UnitMeans
 from goldless.maths.em import ExpectedCounts
-from goldless.maths.subtypes import SubtypeModel
-from goldless.maths.tree import LatentModel
-from goldless.votes.patterns import PatternTable
+from goldless.maths.tree import TreeModel
+from goldless.votes.engine import Engine, added
+from goldless.votes.rows import PatternTable, Rows, joined
+from goldless.votes.sketch import MANY_PATTERNS
 
 _N_CHUNKS = 16
 _SMALLEST_CHUNK = 4096  # fewer rows are not cut: that costs more in histograms than it saves
+_CHUNK_ROWS = 1 << 13
+_PACKED_AT_ONCE = 3
+
+OfCodes = Callable[[NDArray[np.int8], NDArray[np.float64]], Any]
 
 
 class GroupedPatterns:
@@ -28,8 +36,8 @@ class GroupedPatterns:
 
     def __init__(self, table: PatternTable, groups: NDArray[np.int64]):
         self.groups = groups
-        self._plan = PackingPlan.for_groups(groups, 2 if table.complete else 3)
-        self._packed = self._plan.pack_bits(table.packed)
+        self._plan = PackingPlan.for_groups(groups, table.n_symbols, missing=not table.complete)
+        self._packed = self._plan.pack_bits(table.bits)
         self._counts = table.counts.astype(np.float64)
         n_rows = len(self._packed)
         n_chunks = min(max(-(-n_rows // _SMALLEST_CHUNK), 1), _N_CHUNKS)
@@ -39,7 +47,7 @@ class GroupedPatterns:
         )
         self._totals = np.sum(counted, axis=0)
 
-    def expect(self, model: LatentModel | SubtypeModel) -> ExpectedCounts:
+    def expect(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model with these groups (E-step).
 
         The rows are cut into pieces that depend on the table alone and added in order, so the result has the
@@ -51,11 +59,15 @@ class GroupedPatterns:
         latents, votes = tables.expected(sums, self._totals)
         return ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
 
-    def positive(self, model: LatentModel) -> NDArray[np.bool_]:
-        """Return which patterns are likelier for a positive item under a model with these groups."""
+    def labels(self, model: TreeModel) -> NDArray[np.int64]:
+        """Return which class is likeliest for every pattern under a model with these groups; of two, the first."""
         tables = model.unit_tables(self._plan)
-        parts = ordered_map(lambda rows: tables.hub_log_ratio(self._packed[rows])[:, 0] > 0, self._chunks)
-        return np.concatenate(parts)
+
+        def of_rows(rows: slice) -> NDArray[np.int64]:
+            ratios = tables.hub_log_ratio(self._packed[rows])
+            return np.where(ratios.max(axis=1) > 0, 1 + ratios.argmax(axis=1), 0)
+
+        return np.concatenate(ordered_map(of_rows, self._chunks))
 
     def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
         """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote.
@@ -63,27 +75,195 @@ class GroupedPatterns:
         Parameters
         ----------
         hub : ndarray of shape (n_patterns, n_states), optional
-            Start of Pr(state | votes); by default (negative, positive) by the mean over units of their mean vote.
+            Start of Pr(state | votes); by default the mean over units of their mean vote.
         """
         means = UnitMeans.of(self._plan)
 
         def sums_of(rows: slice) -> RowSums:
             packed = self._packed[rows]
             of_wide = means.wide_means(packed)
-            if hub is None:
-                share = means.hub_share(packed, of_wide)
-                weights = np.stack([1 - share, share], axis=1)
-            else:
-                weights = hub[rows]
+            weights = means.hub_shares(packed, of_wide) if hub is None else hub[rows]
             return means.sums(packed, weights * self._counts[rows, None], of_wide)
 
         sums = reduce(RowSums.plus, ordered_map(sums_of, self._chunks))
         latents, votes = means.expected(sums, self._totals, np.bincount(self.groups) >= 2)
         return ExpectedCounts(sums.labels, latents, votes, -np.inf)
 
-    def log_likelihood(self, model: LatentModel | SubtypeModel) -> float:
+    def log_likelihood(self, model: TreeModel) -> float:
         """Return the log-likelihood of all votes under a model with these groups."""
         return self.expect(model).log_likelihood
+
+
+@dataclass(frozen=True, eq=False)
+class VoteSums:
+    """What can be summed over the votes of some voters: from a table of all patterns, or of a sample and all rows.
+
+    Attributes
+    ----------
+    table : PatternTable
+        Patterns of the voters in question on the items they voted on, or of a sample of these.
+    n_items : int
+        Number of items with a vote of the voters in question.
+    engine : Engine or None
+        The votes of all voters, if the table is only a sample.
+    columns : ndarray of shape (n_voters,)
+        Columns of the voters in question among all.
+    n_columns : int
+        Number of all voters.
+    complete : bool
+        Whether no vote is missing anywhere.
+    """
+
+    table: PatternTable
+    n_items: int
+    engine: Engine | None
+    columns: NDArray[np.int64]
+    n_columns: int
+    complete: bool
+    _packed: dict[bytes, GroupedPatterns] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_table(cls, table: PatternTable) -> VoteSums:
+        """Return the sums over a table of all patterns."""
+        return cls(table, table.n_items, None, np.arange(table.n_voters), table.n_voters, table.complete)
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return len(self.columns)
+
+    def packed(self, groups: NDArray[np.int64]) -> GroupedPatterns:
+        """Return the table packed for a grouping; the last few are kept."""
+        key = groups.tobytes()
+        if key not in self._packed:
+            if len(self._packed) >= _PACKED_AT_ONCE:
+                self._packed.pop(next(iter(self._packed)))
+            self._packed[key] = GroupedPatterns(self.table, groups)
+        return self._packed[key]
+
+    def expect_table(self, model: TreeModel) -> ExpectedCounts:
+        """Return the expected counts of the table: all votes, or a sample of them."""
+        return self.packed(model.groups).expect(model)
+
+    def expect(self, model: TreeModel) -> ExpectedCounts:
+        """Return the expected counts of all votes under a model (E-step)."""
+        if self.engine is None:
+            return self.expect_table(model)
+        step = ExpectPass(model, self.columns, self.n_columns, self.complete)
+        sums, totals = self.engine.sum(step)
+        latents, votes = step.tables.expected(sums, totals)
+        return ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + step.tables.base(totals))
+
+    def sum(self, function: OfCodes) -> Any:
+        """Add up a function of rows of codes and the items each stands for."""
+        if self.engine is None:
+            return in_chunks(function, self.table.codes, self.table.weights)
+        return self.engine.sum(ChosenCodes(function, self.columns))
+
+    def voters(self, chosen: NDArray[np.int64]) -> VoteSums:
+        """Return the sums over the votes of some of the voters: few of them have few patterns, which are counted."""
+        if self.engine is None:
+            return VoteSums.of_table(self.table.voters(chosen))
+        counted = self.engine.sum(CountPatterns(self.columns[chosen])).rows
+        if counted is not None:
+            return VoteSums.of_table(counted.distinct())
+        return replace(self, table=self.table.voters(chosen), columns=self.columns[chosen], _packed={})
+
+
+def in_chunks(function: OfCodes, codes: NDArray[np.int8], counts: NDArray[np.float64]) -> Any:
+    """Add up a function of a few thousand rows at a time: what it makes of them stays small."""
+    return reduce(added, [function(codes[rows], counts[rows]) for rows in row_chunks(len(codes), _CHUNK_ROWS)])
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectPass:
+    """The E-step of some rows: small enough to be sent to where they are."""
+
+    model: TreeModel
+    columns: NDArray[np.int64]
+    n_columns: int
+    complete: bool
+
+    @cached_property
+    def plan(self) -> PackingPlan:
+        """How the voters in question are packed."""
+        return PackingPlan.for_groups(self.model.groups, self.model.n_symbols, missing=not self.complete)
+
+    @cached_property
+    def _column_plan(self) -> PackingPlan:
+        """The same plan, reading the columns of all voters."""
+        return replace(self.plan, voters=self.columns[self.plan.voters], n_voters=self.n_columns)
+
+    @cached_property
+    def tables(self) -> UnitTables:
+        """The model as tables."""
+        return self.model.unit_tables(self.plan)
+
+    def __call__(self, rows: Rows) -> tuple[RowSums, NDArray[np.float64]]:
+        """Return the sums of the rows, and how many items have each value of each byte."""
+        packed = self._column_plan.pack_bits(rows.bits)
+        weights = rows.weights
+        if not self.complete:
+            weights *= rows.voted(self.columns)
+        return self.tables.sums(packed, weights), byte_totals(self.plan, packed, weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("model", "columns", "n_columns", "complete")}
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenCodes:
+    """A function of the codes of some voters, of some rows."""
+
+    function: OfCodes
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: Rows) -> Any:
+        """Return the function, added up; items that none of the voters voted on do not count."""
+        chosen = rows.of_voters(self.columns)
+        if not chosen.n_rows:
+            return self.function(chosen.codes, chosen.weights)
+        return in_chunks(self.function, chosen.codes, chosen.weights)
+
+
+@dataclass(frozen=True)
+class VotedPass:
+    """Number of items with a vote of some voters, of some rows."""
+
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: Rows) -> int:
+        """Count the items."""
+        return int(rows.weights @ rows.voted(self.columns))
+
+
+@dataclass(frozen=True, eq=False)
+class CountPatterns:
+    """The patterns of some voters, of some rows."""
+
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: Rows) -> FewPatterns:
+        """Return them."""
+        return FewPatterns.of(Rows.of(np.ascontiguousarray(rows.codes[:, self.columns]), rows.n_symbols, rows.counts))
+
+
+@dataclass(frozen=True, eq=False)
+class FewPatterns:
+    """Distinct patterns with their counts, as long as there are few; they add."""
+
+    rows: Rows | None
+
+    @classmethod
+    def of(cls, *parts: Rows) -> FewPatterns:
+        """Collapse rows."""
+        table = joined(parts).distinct()
+        return cls(None if table.n_patterns > MANY_PATTERNS else table)
+
+    def __add__(self, other: FewPatterns) -> FewPatterns:
+        if self.rows is None or other.rows is None:
+            return FewPatterns(None)
+        return FewPatterns.of(self.rows, other.rows)
 
 
 def third_moment(

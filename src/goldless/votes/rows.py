@@ -1,44 +1,47 @@
-"""Blocks of votes, and things that can be gone through block by block, as often as needed."""
+"""Rows of votes, packed: what carries votes from where they are read to where they are counted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.bits import pack_bits, plane_bytes, unpack_bits
-from goldless.kernels.threads import ordered_map, ordered_stream, row_chunks
-
-CHUNK_ROWS = 1 << 16  # what is made of so many rows stays in the cache
+from goldless.kernels.bits import join_bits, missing_plane, pack_bits, unpack_bits, without_empty_planes
+from goldless.kernels.patterns import distinct_rows
+from goldless.votes.pairs import PairTables
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Rows:
     """Some rows of votes.
 
     Attributes
     ----------
     bits : ndarray of shape (n_rows, n_bytes)
         The rows as bits (:mod:`goldless.kernels.bits`).
-    n_voters : int
-        Number of voters.
+    n_voters, n_symbols : int
+        Number of voters, and of symbols that a vote may be.
     counts : ndarray of shape (n_rows,) or None
         How many items each row stands for; None if one.
     """
 
     bits: NDArray[np.uint8]
     n_voters: int
+    n_symbols: int
     counts: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, codes: NDArray[np.int8], counts: NDArray[np.int64] | None = None) -> Block:
-        """Pack rows of codes."""
-        complete = bool(not codes.size or codes.min() >= 0)
-        return cls(pack_bits(codes, complete), codes.shape[1], counts)
+    def of(
+        cls, codes: NDArray[np.int8], n_symbols: int | None = None, counts: NDArray[np.int64] | None = None
+    ) -> Rows:
+        """Pack rows of codes; ``n_symbols`` is by default as many as occur, and at least two."""
+        if n_symbols is None:
+            n_symbols = max(int(codes.max(initial=1)) + 1, 2)
+        return cls(pack_bits(codes), codes.shape[1], n_symbols, counts)
 
     @property
     def n_rows(self) -> int:
@@ -52,15 +55,16 @@ class Block:
 
     @property
     def n_bytes(self) -> int:
-        """Memory the block takes."""
+        """Memory the rows take."""
         return self.bits.nbytes + (0 if self.counts is None else self.counts.nbytes)
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether no vote is missing."""
-        return self.bits.shape[1] == plane_bytes(self.n_voters)
+        absent = missing_plane(self.bits, self.n_voters)
+        return absent is None or not absent.any()
 
-    @property
+    @cached_property
     def codes(self) -> NDArray[np.int8]:
         """The votes as codes, shape (n_rows, n_voters)."""
         return unpack_bits(self.bits, self.n_voters)
@@ -70,22 +74,111 @@ class Block:
         """How many items each row stands for, as floats."""
         return np.ones(self.n_rows) if self.counts is None else self.counts.astype(np.float64)
 
-    def rows(self, chosen: Any) -> Block:
-        """Return the block of some of the rows."""
-        return Block(self.bits[chosen], self.n_voters, None if self.counts is None else self.counts[chosen])
+    def take(self, chosen: Any) -> Rows:
+        """Return some of the rows."""
+        counts = None if self.counts is None else self.counts[chosen]
+        return Rows(self.bits[chosen], self.n_voters, self.n_symbols, counts)
 
-    def spoken(self, voters: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def voted(self, voters: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which rows hold a vote of one of these voters."""
-        if self.complete:
+        absent = missing_plane(self.bits, self.n_voters)
+        if absent is None:
             return np.ones(self.n_rows, dtype=bool)
         asked = np.zeros((1, self.n_voters), dtype=np.int8)
         asked[0, voters] = 1
-        heard = ~self.bits[:, plane_bytes(self.n_voters) :] & pack_bits(asked, complete=True)
-        return np.asarray(heard.any(axis=1))
+        return np.asarray((~absent & pack_bits(asked)).any(axis=1))
+
+    def of_voters(self, voters: NDArray[np.integer]) -> Rows:
+        """Return the votes of some voters, on the rows that hold one."""
+        kept = self.take(self.voted(voters))
+        return Rows.of(np.ascontiguousarray(kept.codes[:, voters]), self.n_symbols, kept.counts)
+
+    def pair_tables(self) -> PairTables:
+        """Return what every two voters said, over all items."""
+        return PairTables.of_bits(self.bits, self.n_voters, self.n_symbols, self.counts)
+
+    def distinct(self) -> PatternTable:
+        """Return the distinct rows, sorted, with how many items have each."""
+        bits = without_empty_planes(self.bits, self.n_voters)
+        first, inverse = distinct_rows(bits)
+        packed = bits[first]
+        order = _lexicographic_order(packed)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        inverse = rank[inverse]
+        if self.counts is None:
+            counts = np.bincount(inverse, minlength=len(order)).astype(np.int64)
+        else:
+            counts = np.zeros(len(order), dtype=np.int64)
+            np.add.at(counts, inverse, self.counts)
+        return PatternTable(packed[order], self.n_voters, self.n_symbols, counts, inverse)
+
+
+@dataclass(frozen=True, eq=False)
+class PatternTable(Rows):
+    """Distinct rows of votes and how many items have each: an exact summary of all items.
+
+    Rows are sorted, so two tables of the same items are equal whatever the order of the items. Tables add: the sum is
+    exactly the table of all items together.
+
+    Attributes
+    ----------
+    inverse : ndarray of shape (n_rows_before,)
+        Pattern of each row the table was made of.
+    """
+
+    counts: NDArray[np.int64]
+    inverse: NDArray[np.int64] = field(repr=False, default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @classmethod
+    def of(
+        cls, codes: NDArray[np.int8], n_symbols: int | None = None, counts: NDArray[np.int64] | None = None
+    ) -> PatternTable:
+        """Collapse rows of codes; ``counts`` says how many items each row stands for."""
+        return Rows.of(codes, n_symbols, counts).distinct()
+
+    def __add__(self, other: PatternTable) -> PatternTable:
+        if self.n_voters != other.n_voters:
+            raise ValueError(f"tables of {self.n_voters} and {other.n_voters} voters do not add")
+        merged = joined([self, other]).distinct()
+        rows = np.concatenate([self.inverse, other.inverse + self.n_patterns])
+        return PatternTable(merged.bits, self.n_voters, merged.n_symbols, merged.counts, merged.inverse[rows])
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of distinct patterns."""
+        return self.n_rows
+
+    @property
+    def n_voted_items(self) -> int:
+        """Number of items with at least one vote."""
+        return int(self.counts @ self.voted(np.arange(self.n_voters)))
+
+    @cached_property
+    def pairs(self) -> PairTables:
+        """What every two voters said, over all items."""
+        return self.pair_tables()
+
+    def voters(self, chosen: NDArray[np.integer]) -> PatternTable:
+        """Return the table of some of the voters; its rows are the patterns of this table."""
+        return PatternTable.of(np.ascontiguousarray(self.codes[:, chosen]), self.n_symbols, self.counts)
+
+    def without_last_voter(self) -> PatternTable:
+        """Return the table without the last column, patterns that differed only there still apart."""
+        bits = pack_bits(np.ascontiguousarray(self.codes[:, :-1]))
+        return PatternTable(bits, self.n_voters - 1, self.n_symbols, self.counts, self.inverse)
+
+    def informative(self, chosen: NDArray[np.integer]) -> PatternTable:
+        """Return the table of some of the voters, without the items that none of them voted on."""
+        codes = self.codes[:, chosen]
+        voted = (codes >= 0).any(axis=1) & (self.counts > 0)
+        if voted.all() and len(chosen) == self.n_voters:
+            return self
+        return PatternTable.of(np.ascontiguousarray(codes[voted]), self.n_symbols, self.counts[voted])
 
 
 class Beside(NamedTuple):
-    """What stands beside the rows of a block.
+    """What stands beside rows of votes.
 
     Attributes
     ----------
@@ -99,108 +192,23 @@ class Beside(NamedTuple):
     truth: NDArray[np.int8] | None = None
 
 
-class Blocks(Protocol):
-    """Blocks of votes that can be gone through many times."""
-
-    def sum(self, function: Callable[[Block], Any]) -> Any:
-        """Apply a function to every block and add the results, in the order of the blocks.
-
-        Results are arrays, numbers, tuples of these, or anything else that adds. The function may run in threads
-        or on other machines.
-        """
-
-
-@dataclass(frozen=True, eq=False)
-class MemoryBlocks:
-    """Blocks that are held in memory."""
-
-    parts: Sequence[Block]
-
-    def sum(self, function: Callable[[Block], Any]) -> Any:
-        """Apply a function to pieces that fit the cache, and add."""
-        pieces = [(part, rows) for part in self.parts for rows in row_chunks(part.n_rows, CHUNK_ROWS)]
-        total = None
-        for start in range(0, len(pieces), 32):  # few results at a time, in an order that threads do not change
-            results = ordered_map(lambda piece: function(piece[0].rows(piece[1])), pieces[start : start + 32])
-            total = reduce(added, results) if total is None else reduce(added, results, total)
-        return total
+def joined(parts: Sequence[Rows], n_voters: int = 0, n_symbols: int = 2) -> Rows:
+    """Put rows below each other; no parts are no rows of so many voters and symbols."""
+    if not parts:
+        return Rows.of(np.empty((0, n_voters), dtype=np.int8), n_symbols)
+    counts = None
+    if any(part.counts is not None for part in parts):
+        counts = np.concatenate(
+            [np.ones(part.n_rows, dtype=np.int64) if part.counts is None else part.counts for part in parts]
+        )
+    n_symbols = max(part.n_symbols for part in parts)
+    return Rows(join_bits([part.bits for part in parts]), parts[0].n_voters, n_symbols, counts)
 
 
-@dataclass(frozen=True, eq=False)
-class MappedBlocks:
-    """Blocks that are made of others, each of one, wherever these are.
-
-    Attributes
-    ----------
-    blocks : Blocks
-        The others.
-    make : callable
-        Returns the block that is made of one.
-    """
-
-    blocks: Blocks
-    make: Callable[[Block], Block]
-
-    def sum(self, function: Callable[[Block], Any]) -> Any:
-        """Make every block, apply a function, and add."""
-        return self.blocks.sum(Composed(self.make, function))
-
-
-@dataclass(frozen=True, eq=False)
-class Composed:
-    """A function of what is made of a block."""
-
-    make: Callable[[Block], Block]
-    function: Callable[[Block], Any]
-
-    def __call__(self, block: Block) -> Any:
-        """Make, then apply."""
-        return self.function(self.make(block))
-
-
-@dataclass(frozen=True, eq=False)
-class StreamBlocks:
-    """Blocks that are read anew at every pass.
-
-    Attributes
-    ----------
-    open : callable
-        Returns an iterator over functions, each of which makes a block: reading is done in turn, making in threads.
-    progress : callable, optional
-        Called with the share of a pass that is done.
-    n_rows : int, optional
-        Number of rows, if it is known before they are read.
-    """
-
-    open: Callable[[], Iterator[Callable[[], Block]]]
-    progress: Callable[[float], None] | None = None
-    n_rows: int | None = None
-
-    def sum(self, function: Callable[[Block], Any]) -> Any:
-        """Read block by block, apply a function, and add."""
-        total = None
-        for result in self.each(function):
-            total = result if total is None else added(total, result)
-        return total
-
-    def each(self, function: Callable[[Block], Any]) -> Iterator[Any]:
-        """Read block by block, apply a function, and yield the results in order."""
-
-        def apply(make: Callable[[], Block]) -> tuple[int, Any]:
-            block = make()
-            return block.n_rows, function(block)
-
-        done = 0
-        for n_rows, result in ordered_stream(apply, self.open()):
-            done += n_rows
-            if self.progress is not None and self.n_rows:
-                self.progress(min(done / self.n_rows, 1.0))
-            yield result
-
-
-def added(one: Any, other: Any) -> Any:
-    """Add two results; tuples part by part."""
-    if isinstance(one, tuple):
-        parts = [added(left, right) for left, right in zip(one, other, strict=True)]
-        return type(one)(*parts) if hasattr(one, "_fields") else tuple(parts)
-    return one + other
+def _lexicographic_order(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Sort rows of bytes, eight bytes a key."""
+    n_rows, n_bytes = packed.shape
+    padded = np.zeros((n_rows, -(-n_bytes // 8) * 8), dtype=np.uint8)
+    padded[:, :n_bytes] = packed
+    words = padded.view(">u8").astype(np.uint64)
+    return np.lexsort(words.T[::-1])

@@ -16,9 +16,9 @@ class Votes:
     Attributes
     ----------
     codes : ndarray of shape (n_items, n_voters)
-        int8: -1 missing, 0 the first class, 1 the second, which is called positive.
-    classes : ndarray of shape (2,)
-        The user's own labels, (negative, positive).
+        int8: -1 missing, otherwise the position of the label among the classes.
+    classes : ndarray of shape (n_classes,)
+        The user's own labels; of two the second is called positive.
     voters : ndarray of shape (n_voters,) or None
         Column names of a frame, if they are all strings.
     items : ndarray of shape (n_items,) or None
@@ -39,6 +39,11 @@ class Votes:
     def n_voters(self) -> int:
         """Number of columns."""
         return self.codes.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
 
     def voter_name(self, voter: int) -> str:
         """Return how to call a voter in a message."""

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.io.frames import block_of_batch, label_coder, truth_of_batch
+from goldless.io.frames import label_coder, rows_of_batch, truth_of_batch
 from goldless.io.readers.columns import MAX_COLUMNS, MISSING_TOKENS, Columns, VotesFileError, detect_format
 from goldless.io.readers.other import arrow_column
 from goldless.io.readers.text import has_header, sample_text, sniff_delimiter
 from goldless.io.roles import ReadOptions, check_names, long_roles, wide_roles
 from goldless.io.tables import read_wide, same_label
-from goldless.votes.rows import Beside, Block
+from goldless.votes.rows import Beside, Rows
 
 _SUFFIXES = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _HEAD_ROWS = 1 << 16
@@ -224,8 +224,8 @@ class FileVotes:
     ----------
     pieces : list of Piece
     reader : TableReader
-    classes : ndarray of shape (2,)
-        Labels, (negative, positive).
+    classes : ndarray of shape (n_classes,)
+        Labels; of two, (negative, positive).
     voters : list of str
         Columns of votes.
     id_column, truth : str or None
@@ -257,22 +257,22 @@ class FileVotes:
 
         return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
 
-    def makers(self, pieces: list[Piece] | None = None) -> Iterator[Callable[[], Block]]:
-        """Yield functions that make the blocks, in order: read here, pack there."""
+    def makers(self, pieces: list[Piece] | None = None) -> Iterator[Callable[[], Rows]]:
+        """Yield functions that make rows, in order: read here, pack there."""
         return (make for make, _ in self.labelled(pieces, with_ids=False))
 
     def labelled(
         self, pieces: list[Piece] | None = None, with_ids: bool = True
-    ) -> Iterator[tuple[Callable[[], Block], Beside]]:
-        """Yield functions that make the blocks, each with the names of the items and their truth."""
+    ) -> Iterator[tuple[Callable[[], Rows], Beside]]:
+        """Yield functions that make rows, each with the names of the items and their truth."""
         code_of = label_coder(self.classes, self.missing, same_label)
         more = [name for name in (self.id_column, self.truth) if with_ids and name is not None]
         for piece in self.pieces if pieces is None else pieces:
             start = 0
             for batch in self.reader.batches(piece, [*self.voters, *more]):
 
-                def make(batch: Any = batch, start: int = start, path: str = piece.path) -> Block:
-                    return block_of_batch(batch, self.voters, code_of, path, start)
+                def make(batch: Any = batch, start: int = start, path: str = piece.path) -> Rows:
+                    return rows_of_batch(batch, self.voters, len(self.classes), code_of, path, start)
 
                 items = batch.column(self.id_column) if self.id_column in more else None
                 truth = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,11 @@ class Structure:
     penalty: float
     faintest_pair: float
     readings: tuple[Reading, ...] = field(repr=False)
+
+    def with_groups(self, of: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Structure:
+        """Return the structure with other groups made of the groups, such as those of more voters."""
+        readings = tuple(reading._replace(groups=of(reading.groups)) for reading in self.readings)
+        return replace(self, groups=of(self.groups), readings=readings)
 
     @property
     def objective(self) -> float:

@@ -124,12 +124,12 @@ class _Problem:
     """A covariance with weights, and the searches on it."""
 
     def __init__(self, estimate: CovarianceEstimate, lowest: float, partitions: NDArray[np.int64] | None = None):
-        self.m = len(estimate.mean)
+        self.m = estimate.n_voters
         known = estimate.known & (estimate.n_pairs >= _FEWEST_COMMON_ITEMS)
         variance = np.maximum(estimate.standard_error**2, _VARIANCE_FLOOR / np.maximum(estimate.n_pairs, 1))
         self.covariance = np.where(known, estimate.covariance, 0.0)
         self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
-        self.spread = np.sqrt(np.maximum(1 - estimate.mean**2, _VARIANCE_FLOOR))
+        self.spread = np.sqrt(np.maximum(estimate.variance, _VARIANCE_FLOOR))
         self.lowest = lowest
         self.n_pairs = int(known.sum()) // 2
         self._blocks: dict[bytes, NDArray[np.float64]] = {}

@@ -1,0 +1,117 @@
+"""What estimators with a fitted tree share: decisions, probabilities, and why an item gets its label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from goldless.estimators.base import VoteEstimator
+from goldless.fitting.calibration import Calibration
+from goldless.fitting.explain import Explanation, explain_patterns, spread_rows
+from goldless.fitting.fitted import probabilities
+from goldless.maths.tree import TreeModel
+from goldless.votes.rows import PatternTable
+
+
+class TreeEstimator(VoteEstimator):
+    """An estimator whose answer is a fitted :class:`~goldless.TreeModel` in ``latent_model_``."""
+
+    decision: str
+
+    def _check_parameters(self) -> None:
+        if self.decision not in ("ml", "map"):
+            raise ValueError(f"decision must be 'ml' or 'map', got {self.decision!r}")
+
+    def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        self._check_parameters()
+        return self._deciding(self.fitted_.log_likelihood(codes))
+
+    def _deciding(self, log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what decides from the log-likelihood of the classes."""
+        return self.fitted_.log_posterior(log_likelihood) if self.decision == "map" else log_likelihood
+
+    def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        return probabilities(self.fitted_.log_posterior(self.fitted_.log_likelihood(codes)))
+
+    def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        evidence = self.fitted_.log_likelihood(codes)
+        label = self.fitted_.decide(self._deciding(evidence))
+        return np.column_stack([label, probabilities(self.fitted_.log_posterior(evidence))])
+
+    def predict_proba(self, X: Any, calibration: tuple | None = None) -> NDArray[np.float64]:
+        """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
+
+        The class balance enters here whatever the ``decision``, so with ``decision="ml"`` the most probable class
+        need not be the predicted one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_voters)
+            Votes in the classes known from fit; items need not be those of the fit.
+        calibration : (temper, class_balance), optional
+            A factor on the log-likelihood of the votes and the class balance to count with, as in
+            ``goldless.diagnose(model, X).calibration``; by default ``calibration_`` where the model has it, and
+            otherwise 1 and the class balance of the model.
+        """
+        check_is_fitted(self)
+        known = None if calibration is None else Calibration(*calibration)
+        fitted = self.fitted_
+        return self._on_patterns(
+            X, lambda codes: probabilities(fitted.log_posterior(fitted.log_likelihood(codes), known))
+        )
+
+    def explain(self, X: Any) -> Explanation:
+        """Return why items get their labels: log-odds by group of voters, and what one more vote would tell.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_voters)
+            Votes in the classes known from fit; items need not be those of the fit.
+
+        Examples
+        --------
+        >>> import goldless as gl
+        >>> X, _ = gl.simulate_votes(2_000, groups=[1] * 9, missing_rate=0.2, random_state=0)
+        >>> model = gl.DawidSkene().fit(X)
+        >>> why = model.explain(X[:3])
+        >>> bool(np.allclose(why.prior + why.by_group.sum(axis=1), why.log_odds))
+        True
+        >>> why.neediest(1)                                      # the item that one more vote would help most
+        array([0])
+        >>> why.next_voter                                       # whose vote; -1: all have voted, a new voter's
+        array([-1,  3,  1])
+        """
+        check_is_fitted(self)
+        table = PatternTable.of(self._read(X, reset=False).codes, self.fitted_.n_classes)
+        return spread_rows(explain_patterns(self.fitted_, table.codes), table.inverse)
+
+    # -- what was learnt ------------------------------------------------------------------------------------
+
+    @property
+    def latent_model_(self) -> TreeModel:
+        """The fitted model of all voters, its states the classes."""
+        return self._of_fit("latent_model_").model
+
+    @property
+    def log_likelihood_(self) -> float:
+        """Log-likelihood of the votes where EM ended."""
+        return self._ended("log_likelihood_").log_likelihood
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of passes of EM."""
+        return self._ended("n_iter_").n_iter
+
+    @property
+    def converged_(self) -> bool:
+        """Whether EM converged."""
+        return self._ended("converged_").converged
+
+    def _ended(self, name: str) -> Any:
+        ended = self._of_fit(name).convergence
+        if ended is None:
+            raise AttributeError(f"{name}: there was no EM")
+        return ended

@@ -1,0 +1,371 @@
+"""What a fit learns, as one frozen value: estimators, diagnosis, report and model file know nothing beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goldless.fitting.calibration import Calibration
+from goldless.fitting.facts import Facts
+from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.votes.rows import PatternTable
+from goldless.votes.sample import VoteSample
+
+_TIE = 1e-9  # log-likelihoods closer than this are a tie
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """Another grouping that explains the votes.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_voters,)
+        Its groups.
+    margin : float
+        How much worse it fits, in units of the price of one voter in a group.
+    labels_changed : float
+        Share of the items whose label it would change.
+    """
+
+    groups: NDArray[np.int64]
+    margin: float
+    labels_changed: float
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """Whether groups explain more than that some items are hard for everybody (more than two classes).
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_voters,)
+        The groups that the search found.
+    without_groups, with_groups, with_levels : float
+        Log-likelihood of the votes without groups, with them, and without them but with easy and hard items.
+    kept : bool
+        Whether the groups were believed.
+    """
+
+    groups: NDArray[np.int64]
+    without_groups: float
+    with_groups: float
+    with_levels: float
+    kept: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """How the voters were grouped, and what else would explain the votes.
+
+    Attributes
+    ----------
+    covariance, score : ndarray of shape (n_voters, n_voters)
+        Covariance of the votes, and the score of every pair (eq. score).
+    v_on, v_off : ndarray of shape (n_voters,)
+        Loadings within and across groups (Lemma 1).
+    residual : float
+        Residual of the grouping (eq. res).
+    residual_path : dict of int to float
+        Residual for each number of groups that the paper's rule tried.
+    overdispersion : float
+        Misfit of the covariance model: 1 when it holds.
+    alternatives : tuple of Alternative
+        Other groupings, nearest first.
+    ambiguous : bool
+        Whether one of them would change labels and is so near that the votes cannot decide.
+    verdict : str
+        In a sentence: what was found, and how sure that is.
+    guard : Guard or None
+        For more than two classes, if groups were found: whether they were believed.
+    candidates : tuple of ndarray of shape (n_fitted,)
+        Groupings of the fitted voters that the search met, best first.
+    """
+
+    covariance: NDArray[np.float64]
+    score: NDArray[np.float64]
+    v_on: NDArray[np.float64]
+    v_off: NDArray[np.float64]
+    residual: float
+    residual_path: dict[int, float]
+    overdispersion: float
+    alternatives: tuple[Alternative, ...]
+    ambiguous: bool
+    verdict: str
+    guard: Guard | None = None
+    candidates: tuple[NDArray[np.int64], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Convergence:
+    """How EM ended.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Of the votes, and of the known labels if there are any.
+    n_iter : int
+        Number of passes.
+    converged : bool
+    gap : float
+        What the last step gained in log-likelihood per item.
+    """
+
+    log_likelihood: float
+    n_iter: int
+    converged: bool
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """The groupings weighed by what is known besides the votes.
+
+    Attributes
+    ----------
+    candidates : tuple of TreeModel
+        Models of the fitted voters that differ in their labels, the one of the votes alone first.
+    weights : ndarray of shape (n_candidates,)
+        How probable each is, given the facts.
+    right : ndarray of shape (n_candidates,)
+        How many of the known labels each predicts.
+    n_known : int
+        How many labels are known.
+    """
+
+    candidates: tuple[TreeModel, ...]
+    weights: NDArray[np.float64]
+    right: NDArray[np.int64]
+    n_known: int
+
+    @property
+    def best(self) -> int:
+        """The most probable candidate."""
+        return int(np.argmax(self.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit learns of votes.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels; of two, (negative, positive).
+    voters : ndarray of shape (n_voters,) or None
+        Names of the voters.
+    model : TreeModel
+        The model of all voters, its states the classes. For a majority vote: agreement with it.
+    tie : int
+        The class that ties go to: the one with most votes.
+    how_counted : str
+        In a sentence: how many items and patterns there were, and how passes over them went.
+    informative : ndarray of shape (n_voters,)
+        Which voters say something; the others have no influence.
+    evidence : tuple of TreeModel
+        What labels come from, averaged: models of the fitted voters and, behind these, of whether some of them vote.
+        Empty if it is ``model``.
+    columns : ndarray of shape (n_fitted,)
+        Columns of X behind the fitted voters.
+    abstainers : ndarray of int
+        Those of the fitted voters whose silence is a vote.
+    recall : ndarray of shape (n_voters, n_classes) or None
+        How often voters agree with the averaged posterior, if ``evidence`` is more than the model.
+    calibration : Calibration or None
+        What probabilities count with, if not the class balance of the model.
+    convergence : Convergence or None
+        How EM ended, if there was one.
+    balance_items : float
+        Pseudo-items of each class that were left of the prior.
+    grouping : Grouping or None
+        How the voters were grouped, if that was a question.
+    facts : Facts or None
+        What was known besides the votes.
+    settled : Settled or None
+        The groupings weighed by that.
+    sample : VoteSample or None
+        Votes to judge panels by.
+    patterns : PatternTable or None
+        All votes so far, if they came in parts.
+    """
+
+    classes: NDArray
+    voters: NDArray | None
+    model: TreeModel
+    tie: int
+    how_counted: str
+    informative: NDArray[np.bool_]
+    evidence: tuple[TreeModel, ...] = ()
+    columns: NDArray[np.int64] | None = None
+    abstainers: NDArray[np.int64] | None = None
+    recall: NDArray[np.float64] | None = None
+    calibration: Calibration | None = None
+    convergence: Convergence | None = None
+    balance_items: float = 0.0
+    grouping: Grouping | None = None
+    facts: Facts | None = None
+    settled: Settled | None = None
+    sample: VoteSample | None = None
+    patterns: PatternTable | None = None
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return self.model.n_voters
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def confusion(self) -> NDArray[np.float64]:
+        """Pr(vote | Y) of every voter, shape (n_voters, n_classes, n_classes); rows are the truth."""
+        confusion = self.model.confusion
+        if self.recall is None:
+            return confusion
+        # the recalls of the averaged posterior, wrong answers as in the model
+        wrong = confusion * (1 - np.eye(self.n_classes))
+        share = wrong / np.maximum(wrong.sum(axis=2, keepdims=True), 1e-300)
+        return np.eye(self.n_classes) * self.recall[:, :, None] + share * (1 - self.recall)[:, :, None]
+
+    @property
+    def recalls(self) -> NDArray[np.float64]:
+        """Pr(vote = Y | Y) of every voter and class, shape (n_voters, n_classes)."""
+        return self.model.recall if self.recall is None else self.recall
+
+    # -- labels ---------------------------------------------------------------------------------------------
+
+    def read_evidence(self, codes: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Return what the models of the evidence read of rows of codes."""
+        assert self.columns is not None and self.abstainers is not None
+        core = merge_copies(codes, self.model.copy_of)
+        if len(self.columns) < core.shape[1]:
+            core = core[:, self.columns]
+        return with_silence(core, self.abstainers)
+
+    def log_likelihood(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Return log Pr(votes | Y) of rows of codes, less that of the first class; a column for each class."""
+        if not self.evidence:
+            return self.model.class_log_likelihood(codes)
+        rows = self.read_evidence(codes)
+        return averaged([model.class_log_likelihood(rows) for model in self.evidence])
+
+    def log_posterior(
+        self, log_likelihood: NDArray[np.float64], calibration: Calibration | None = None
+    ) -> NDArray[np.float64]:
+        """Return log Pr(Y | votes) from the log-likelihood, up to a constant of each row."""
+        known = self.calibration if calibration is None else calibration
+        if known is None:
+            return log_likelihood + log_rates(self.model.class_prior)
+        return known.temper * log_likelihood + log_rates(np.asarray(known.class_prior))
+
+    def decide(self, log_odds: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the class with the largest log-odds; a tie goes to the class with most votes, if it is in it."""
+        best = log_odds.max(axis=1)
+        tied = log_odds >= best[:, None] - _TIE
+        return np.where(tied[:, self.tie], self.tie, tied.argmax(axis=1))
+
+    # -- names ----------------------------------------------------------------------------------------------
+
+    def columns_of(self, voters: Iterable) -> NDArray[np.int64]:
+        """Return the columns of voters given by name, or by column number."""
+        position = {} if self.voters is None else {name: column for column, name in enumerate(self.voters.tolist())}
+        found = []
+        for voter in [voters] if isinstance(voters, str) else list(voters):
+            if voter in position:
+                found.append(position[voter])
+            elif isinstance(voter, Integral) and 0 <= int(voter) < self.n_voters:
+                found.append(int(voter))
+            else:
+                raise ValueError(f"there is no voter {str(voter)!r}")
+        return np.array(found, dtype=np.int64)
+
+    def names_of(self, columns: ArrayLike) -> NDArray:
+        """Return the names of columns, or their numbers if voters have no names."""
+        columns = np.asarray(columns, dtype=np.int64)
+        return columns if self.voters is None else self.voters[columns]
+
+    # -- parts ----------------------------------------------------------------------------------------------
+
+    def subset(self, voters: Iterable) -> Fitted:
+        """Return the fit of some of the voters, with what was learnt from all.
+
+        Kinds of items and abstention belong to all voters together and are left out; so is what is known of the
+        search, but for the covariance.
+        """
+        columns = self.columns_of(voters)
+        block, grouping = np.ix_(columns, columns), self.grouping
+        model = self.model.subset(columns)
+        originals = np.flatnonzero((model.copy_of == np.arange(model.n_voters)) & self.informative[columns])
+        if grouping is not None:
+            grouping = replace(
+                grouping,
+                covariance=grouping.covariance[block],
+                score=grouping.score[block],
+                v_on=grouping.v_on[columns],
+                v_off=grouping.v_off[columns],
+                alternatives=(),
+                guard=None,
+                candidates=(),
+            )
+        return replace(
+            self,
+            voters=None if self.voters is None else self.voters[columns],
+            model=model,
+            informative=self.informative[columns],
+            evidence=(),
+            columns=originals,
+            abstainers=np.array([], dtype=np.int64),
+            recall=None if self.recall is None else self.recall[columns],
+            calibration=None if self.calibration is None else Calibration(1.0, self.calibration.class_prior),
+            grouping=grouping,
+            facts=None,
+            settled=None,
+            sample=None if self.sample is None else self.sample.subset(columns),
+            patterns=None,
+        )
+
+
+def with_silence(codes: NDArray[np.int8], voters: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Add, for some voters, a vote on whether they vote at all.
+
+    Given the state of a voter's parent, Pr(vote, voted) = Pr(voted) Pr(vote | voted), so a second voter beside the
+    first says all there is to say.
+    """
+    if not len(voters):
+        return np.ascontiguousarray(codes)
+    return np.ascontiguousarray(np.hstack([codes, (codes[:, voters] >= 0).astype(np.int8)]))
+
+
+def averaged(log_likelihoods: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Average log-likelihoods of the classes as posteriors with an even prior; less that of the first class."""
+    if len(log_likelihoods) == 1:
+        return log_likelihoods[0]
+    if log_likelihoods[0].shape[1] == 2:
+        mean = np.mean([np.tanh((part[:, 1] - part[:, 0]) / 2) for part in log_likelihoods], axis=0)
+        ratio = 2 * np.arctanh(mean.clip(-1 + 1e-15, 1 - 1e-15))
+        return np.stack([np.zeros(len(ratio)), ratio], axis=1)
+    posteriors = []
+    for part in log_likelihoods:
+        joint = np.exp(part - part.max(axis=1, keepdims=True))
+        posteriors.append(joint / joint.sum(axis=1, keepdims=True))
+    logarithm = log_rates(np.mean(posteriors, axis=0))
+    return logarithm - logarithm[:, :1]
+
+
+def probabilities(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities behind their logarithms, which are known up to a constant of each row."""
+    joint = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+def plain_of(value: Any) -> Any:
+    """Return a value of numpy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,39 @@
+"""Agreement of voters with the majority of them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.fitting.core import FitVotes
+from goldless.fitting.fitted import Fitted
+from goldless.maths.tree import independent_model
+
+
+def fit_majority(votes: FitVotes) -> Fitted:
+    """Count how voters vote given the majority; a tie is shared evenly among its classes."""
+    said, items = votes.sums.sum(partial(_count, votes.n_classes))
+    total = said.sum(axis=2, keepdims=True)
+    confusion = np.where(total > 0, said / np.where(total > 0, total, 1), 1 / votes.n_classes)
+    core = independent_model(items / items.sum(), confusion)
+    return Fitted(
+        classes=votes.votes.classes,
+        voters=votes.votes.voters,
+        model=votes.embed(core),
+        tie=votes.commonest_class,
+        how_counted=votes.counted.how,
+        informative=votes.core_voter >= 0,
+    )
+
+
+def _count(
+    n_classes: int, codes: NDArray[np.int8], counts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return votes of each voter by (majority, vote), and items by majority."""
+    votes = np.stack([(codes == label).sum(axis=1) for label in range(n_classes)], axis=1)
+    most = votes == votes.max(axis=1, keepdims=True)
+    weight = counts[:, None] * (most / most.sum(axis=1, keepdims=True))
+    said = np.stack([weight.T @ (codes == label) for label in range(n_classes)], axis=2)
+    return said.transpose(1, 0, 2), weight.sum(axis=0)

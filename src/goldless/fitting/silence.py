@@ -1,0 +1,68 @@
+"""Abstention as a vote of its own, on all votes wherever they are (two classes)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.fitting.fitted import with_silence
+from goldless.maths.tree import TreeModel
+from goldless.votes.engine import MappedEngine
+from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class SilenceOfRows:
+    """Makes, of rows of votes, those of some voters and of whether some of these vote at all.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_chosen,)
+        Columns of the rows; rows without a vote of these are left out.
+    abstainers : ndarray of shape (n_abstainers,)
+        Those of the chosen voters whose abstention is a vote.
+    """
+
+    columns: NDArray[np.int64]
+    abstainers: NDArray[np.int64]
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Return the rows with the votes on voting behind the votes."""
+        chosen = rows.of_voters(self.columns)
+        return Rows.of(with_silence(chosen.codes, self.abstainers), rows.n_symbols, chosen.counts)
+
+
+def silent_sums(votes: VoteSums, abstainers: NDArray[np.int64]) -> VoteSums:
+    """Return all votes with a second vote of some voters on whether they vote."""
+    if not len(abstainers):
+        return votes
+    table = PatternTable.of(with_silence(votes.table.codes, abstainers), votes.table.n_symbols, votes.table.counts)
+    if votes.engine is None:
+        return VoteSums.of_table(table)
+    n_columns = table.n_voters
+    engine = MappedEngine(votes.engine, SilenceOfRows(votes.columns, abstainers))
+    return replace(
+        votes, table=table, engine=engine, columns=np.arange(n_columns), n_columns=n_columns, complete=False, _packed={}
+    )
+
+
+def with_silent_voters(model: TreeModel, voters: NDArray[np.int64]) -> TreeModel:
+    """Return the model of votes and abstentions in which abstention says nothing yet, for EM to start from.
+
+    The abstention of a voter in a group hangs on the group's latent, that of a voter alone on Y.
+    """
+    if not len(voters):
+        return model
+    groups = model.groups[voters]
+    alone = (np.bincount(model.groups) == 1)[groups]
+    fresh = model.n_groups + np.cumsum(alone) - 1
+    even = np.full((len(voters), *model.votes.shape[1:]), 1 / model.n_symbols)
+    return TreeModel(
+        np.concatenate([model.groups, np.where(alone, fresh, groups)]),
+        model.prior,
+        np.concatenate([model.latents, np.tile(np.eye(model.n_states), (int(alone.sum()), 1, 1))]),
+        np.concatenate([model.votes, even]),
+    )
