@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 import goldless as gl
 from goldless.cli.commands import CHECKING, FITTING, fit, write_json, write_lines
+from goldless.cli.ensemble import family_makers, named_ensemble, votes_of
 from goldless.cli.output import Progress, check_output, timed, write_output
 from goldless.cli.program import pip_install, program
 from goldless.cli.screens import inspect_screen
 from goldless.cli.terminal import Style, columns
-from goldless.experiments.ensemble import make_ensemble, votes_of
 from goldless.io.files import VotesFile
 from goldless.report import render_html, summarize
 from goldless.report.html import LIBRARIES, check_report_extra
@@ -73,7 +73,7 @@ def train_voters(seed: int, progress: Callable[[float], None] | None = None) -> 
     """Train the paper's kind of ensemble on digits of scikit-learn, and let it vote on the others.
 
     As in the paper's UCI experiments: random forests, logistic model trees, support vector machines and naive
-    Bayes, each trained on its own random subset (:func:`goldless.experiments.ensemble.make_ensemble`).
+    Bayes, each trained on its own random subset.
     """
     from sklearn.datasets import load_digits
 
@@ -82,7 +82,7 @@ def train_voters(seed: int, progress: Callable[[float], None] | None = None) -> 
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(odd))
     pool, voted_on = shuffled[:_TRAINING_POOL], np.sort(shuffled[_TRAINING_POOL:])
-    ensemble = make_ensemble(seed, boosted=True)
+    ensemble = named_ensemble(family_makers(), seed)
     training = [rng.choice(pool, _TRAINED_ON, replace=False) for _ in ensemble]
     votes = votes_of(ensemble, features, odd, training, voted_on, progress)
     truth: NDArray[np.int8] = odd[voted_on].astype(np.int8)
