@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,8 @@ def balance_prior_items(n_items: int, overdispersion: float) -> float:
 BalancePrior = TypeVar("BalancePrior", RatePrior, KnownRates)
 
 
-class FreeFit(NamedTuple, Generic[BalancePrior]):
+@dataclass(frozen=True)
+class FreeFit(Generic[BalancePrior]):
     """A fit without a prior on the class balance, what is left of the prior, and whether the votes ask for it."""
 
     result: EMResult
