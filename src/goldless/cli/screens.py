@@ -18,9 +18,9 @@ _LACKING = 6
 _UNTESTED = "cannot be tested"
 _FIGURES = 21  # columns that the figures of a voter take, with the gaps between
 _SHARES = 6  # classes
-_BARS_UP_TO = 12  # classes
+_BY_CLASS_UP_TO = 12  # classes
+_IN_PER_CENT_UP_TO = 3  # classes
 _INTERVALS_UP_TO = 6  # classes; with more there is no room for both in two columns
-_BARS = " ▁▂▃▄▅▆▇█"
 
 
 def inspect_screen(
@@ -130,10 +130,11 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
     """List every voter, in two columns when there are many."""
     voters = [summary["voters"][i] for i in summary["order"]]
     n_classes = len(summary["votes"]["classes"])
-    by_class = 2 < n_classes <= _BARS_UP_TO
+    by_class = 2 < n_classes <= _BY_CLASS_UP_TO
     halves = 2 if len(voters) > _ONE_BY_ONE and _width() >= 78 else 1
     intervals = not (by_class and halves == 2 and n_classes > _INTERVALS_UP_TO)
-    width = max((_width() - 4) // halves - _FIGURES - by_class * (max(n_classes, 3) + 1) + (not intervals) * 9, 8)
+    figures = _FIGURES + (1 + len(_recalls(voters[0]["recall"])) if by_class else 0) - (0 if intervals else 8)
+    width = max((_width() - 4) // halves - figures, 8)
     header = ["voter", "gr", "acc", *["95 %"] * intervals, *["rec"] * by_class, "uniq"]
     align = "<<>" + ">" * intervals + "<" * by_class + ">"
     rows = [
@@ -142,7 +143,7 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
             voter["group"] or "-",
             _share(voter["balanced_accuracy"]),
             *([_ends(voter["balanced_accuracy_interval"])] * intervals),
-            *([_bars(voter["recall"], style)] * by_class),
+            *([_recalls(voter["recall"])] * by_class),
             f"{voter['uniqueness']:.2f}{'*' if voter['panel'] else ' '}",
         ]
         for voter in voters
@@ -157,16 +158,17 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
     note = f"gr: voters of one letter echo each other; acc: balanced accuracy (chance: {_share(1 / n_classes)}); "
     if by_class:
         names = ", ".join(_cut(clean(name), 12) for name in summary["votes"]["classes"])
-        note += f"rec: how often right on {names}; "
+        unit = "per cent" if n_classes <= _IN_PER_CENT_UP_TO else "tenths"
+        note += f"rec: {unit} right on {names}; "
     note += "uniq: share of independent information (0 = copy); *: suggested panel"
     return [*(line.rstrip() for line in table), *_wrapped(note, style, "dim")]
 
 
-def _bars(rates: list[float], style: Style) -> str:
-    """Return a bar of one letter for each rate; a digit, in tenths, where there are no such letters."""
-    if not style.unicode:
-        return "".join(str(min(int(10 * rate), 9)) for rate in rates)
-    return "".join(_BARS[min(int(rate * (len(_BARS) - 1) + 0.5), len(_BARS) - 1)] for rate in rates)
+def _recalls(rates: list[float]) -> str:
+    """Return the recall of each class: of three classes in per cent, of more as one digit, in tenths."""
+    if len(rates) <= _IN_PER_CENT_UP_TO:
+        return "/".join(f"{min(round(100 * rate), 99):02d}" for rate in rates)
+    return "".join(str(min(int(10 * rate), 9)) for rate in rates)
 
 
 def _share(value: float) -> str:

@@ -17,7 +17,6 @@ METHODS = {
 _AS_GOOD_AS_ALL = 0.95
 _FEW = 5  # voters, below which dependence cannot be seen
 _FEW_ITEMS = 50
-_MUCH = 0.05
 _UNEXPLAINED = 0.02  # share of the covariance; below it what is left over is small
 _RARE = 0.06  # of an even share: 3 % of two classes
 _NEAR_CHANCE = 0.1  # of the way from a guess to certainty: 55 % of two classes
@@ -77,11 +76,10 @@ def what_to_do(facts: Facts) -> list[str]:
             else f"One group of {size} voters echoes a common source. Treat it as one opinion."
         )
     if len(panel.voters) < n_voters:
-        accuracy, size = panel.balanced_accuracy, len(panel.voters)
-        only = "" if accuracy > facts.combined - _MUCH else "only "
+        size = len(panel.voters)
         advice.append(
-            f"Expected balanced accuracy with these {size}: {only}{_percent(accuracy)} (all {n_voters}: "
-            f"{_percent(facts.combined)}): {_listed(panel.names)}."
+            f"Panel of {size}: {_listed(panel.names)}. Expected balanced accuracy with these {size}: "
+            f"{_percent(panel.balanced_accuracy)} (all {n_voters}: {_percent(facts.combined)})."
         )
     return advice
 
