@@ -131,8 +131,10 @@ class Choice:
     ----------
     voters : list of str
         Names, in the order of choice.
-    balanced_accuracy, vote_accuracy : float
-        Expected if votes are weighted, and if they are simply counted.
+    balanced_accuracy : float
+        Expected if votes are weighted.
+    vote_accuracy : float
+        Expected if votes are simply counted.
     effective_votes : float
     """
 
@@ -148,8 +150,10 @@ class PanelPart:
 
     Attributes
     ----------
-    voters, names : list
-        Its voters, and their names, in the order of choice.
+    voters : list of int
+        Its voters, in the order of choice.
+    names : list of str
+        Their names.
     effective_votes : list of float
         Of the first voter, the first two, and so on.
     balanced_accuracy : float
@@ -171,10 +175,14 @@ class NearDuplicate:
 
     Attributes
     ----------
-    voters, names : list
+    voters : list of int
         The two.
-    agreement, correlation : float
-        Share of common items on which they agree, and correlation of their votes within the classes.
+    names : list of str
+        Their names.
+    agreement : float
+        Share of common items on which they agree.
+    correlation : float
+        Correlation of their votes within the classes.
     """
 
     voters: list[int]
@@ -189,8 +197,10 @@ class SameWrong:
 
     Attributes
     ----------
-    voters, names : list
+    voters : list of int
         The two.
+    names : list of str
+        Their names.
     lift : float
         Share of the items on which both are wrong where their answers are the same, less what the popularity of the
         answers among the other voters makes likely.
@@ -223,8 +233,10 @@ class Pattern:
         Number of votes for each class.
     probabilities : list of float
         Probability of each class.
-    label, majority : int
-        Codes of the combined label and of the majority's.
+    label : int
+        Code of the combined label.
+    majority : int
+        Code of the majority's label.
     """
 
     votes: list[int]
@@ -332,8 +344,10 @@ class GuardPart:
     ----------
     groups : list of int
         Group of each voter that the search found.
-    without_groups, with_groups : float
-        Log-likelihood of the votes without groups, and with them.
+    without_groups : float
+        Log-likelihood of the votes without groups.
+    with_groups : float
+        Log-likelihood of the votes with them.
     with_levels : float or None
         Log-likelihood without groups but with easy and hard items; None if such a model could not be fitted.
     kept : bool
@@ -355,8 +369,10 @@ class Scored:
     ----------
     method : str
         As in ``expected``.
-    balanced_accuracy, accuracy : float or None
-        Mean over the classes of the share labelled rightly, and share of all items labelled rightly.
+    balanced_accuracy : float or None
+        Mean over the classes of the share labelled rightly.
+    accuracy : float or None
+        Share of all items labelled rightly.
     """
 
     method: str

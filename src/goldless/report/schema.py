@@ -49,7 +49,8 @@ def descriptions_of(kind: type) -> dict[str, str]:
             names = (title[1] or title[2]).split(", ")
             found |= dict.fromkeys(names, "")
         elif line.strip():
-            found |= {name: f"{found[name]} {line.strip()}".strip() for name in names}
+            text = line.strip().replace("``", "`").replace("None", "null")
+            found |= {name: f"{found[name]} {text}".strip() for name in names}
     return found
 
 

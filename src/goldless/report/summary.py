@@ -38,8 +38,12 @@ class VotesPart:
 
     Attributes
     ----------
-    n_items, n_voters, n_patterns : int
-        Number of items, of voters, and of distinct rows of votes.
+    n_items : int
+        Number of items.
+    n_voters : int
+        Number of voters.
+    n_patterns : int
+        Number of distinct rows of votes.
     coverage : float
         Share of votes cast.
     votes_per_item : float
@@ -78,8 +82,12 @@ class Answer:
         Whether another grouping that changes labels cannot be ruled out.
     chance : float
         Balanced accuracy of a guess: one over the number of classes.
-    n_groups, n_sources, n_echoing : int
-        Groups of two or more voters; the same with voters that are alone; voters in groups.
+    n_groups : int
+        Number of groups of two or more voters.
+    n_sources : int
+        The same with voters that are alone, each counted as one.
+    n_echoing : int
+        Number of voters in groups.
     effective_votes : float
         How many voters with independent errors these are worth.
     effective_votes_interval : pair or None
@@ -115,9 +123,12 @@ class Matrices:
     ----------
     score : matrix
         Score of every pair.
-    covariance, fitted, left_over : matrix
-        Covariance of the votes, that of the model, and their difference. Two labels are coded -1 and +1, more as
-        corners of a regular simplex.
+    covariance : matrix
+        Covariance of the votes: two labels are coded -1 and +1, more as corners of a regular simplex.
+    fitted : matrix
+        Covariance in the model.
+    left_over : matrix
+        Their difference.
     co_membership : matrix or None
         Share of resamples in which two voters share a group.
     same_wrong_answer : matrix or None
@@ -155,14 +166,18 @@ class DiagnosisPart:
 
     Attributes
     ----------
-    verdict, advice : str
-        Which labels to use, with figures, and in plain words.
+    verdict : str
+        Which labels to use, with figures.
+    advice : str
+        The same in plain words.
     dependence : str
         Whether voters depend on each other, in a sentence.
     cannot_tell : list of str
         Reasons why the votes cannot tell how good the labels are.
-    independence_pvalue, fit_pvalue : float or None
-        P-values of "the voters are independent given the truth" and of the groups.
+    independence_pvalue : float or None
+        P-value of "the voters are independent given the truth".
+    fit_pvalue : float or None
+        P-value of "the groups explain what the voters share".
     calibration : CalibrationPart
     class_shares_interval : list of pairs or None
         95 % intervals of the class shares.
@@ -211,8 +226,10 @@ class StructurePart:
         ``paper``, ``search``, ``independent`` or ``given``.
     n_groups : int
         Number of sources, voters that are alone counted.
-    n_groups_on_path, residual : int, float or None
-        Number of groups and residual of the grouping that is used, copies and constant voters left out.
+    n_groups_on_path : int
+        Number of groups of the grouping that is used, copies and constant voters left out.
+    residual : float or None
+        Its residual.
     residual_path : list of pairs
         Number of groups and residual by Algorithm 2 of the paper, whichever way the groups were found; empty for
         fewer than 4 or more than 150 voters, and for more than two classes.
