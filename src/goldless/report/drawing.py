@@ -57,7 +57,9 @@ def tree(summary: dict[str, Any]) -> dict[str, Any]:
     voters, order = summary["voters"], summary["order"]
     numbers = {group["name"]: number for number, group in enumerate(summary["groups"])}
     y = 14.0
-    leaves, nodes, lines = [], [], []
+    leaves: list[dict[str, Any]] = []
+    nodes: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for name, run in groupby(order, key=lambda i: voters[i]["group"]):
         members = list(run)
         ys = [y + _ROW * k for k in range(len(members))]
