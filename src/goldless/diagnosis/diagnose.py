@@ -305,7 +305,7 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
     share more than the groups explain: with equal correlations left over, the log-odds of the votes would have to be
     multiplied by effective votes over those that the model counts on. Half of that is taken, on the log scale,
     because part of what is left over does not touch the labels, and the log-odds are averaged over the uncertainty of
-    the rates (MacKay 1992).
+    the rates.
     """
     if fit is None or fit >= _REJECTED:
         if panel.centred_on_report:
@@ -314,9 +314,7 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
         line = calibrated_to(panel.core, panel.latent.subset(panel.voters), free)
         return Calibration(1.0, free.class_balance) if line is None else line
     shared = min(1.0, worth / modelled_effective_votes(panel.latent.subset(panel.voters)))
-    variance = uncertainty.log_odds_variance()
-    averaged = panel.table.counts @ (1 / np.sqrt(1 + np.pi / 8 * variance)) / panel.table.n_items
-    return Calibration(float(np.sqrt(shared) * averaged), panel.latent.class_balance)
+    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage(), panel.latent.class_balance)
 
 
 def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:
