@@ -69,7 +69,8 @@ def diagnose(
     *Tests.* Both p-values come from the weighted residual of the covariance of the votes, with the directions in
     which the model can move taken out (:mod:`goldless.maths.fit_test`). The groups were chosen on the same votes, so
     the p-value of their fit is rather too large. With more than two classes the covariance is that of agreement, and
-    the reference is drawn from the fitted model.
+    the reference is drawn from the fitted model, whose confusions follow the votes more closely than loadings do:
+    both p-values are then rather too large.
 
     *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
     log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
@@ -205,8 +206,10 @@ def _accuracies(
         "class_balance_interval": of_shares[1] if panel.n_classes == 2 else of_shares,
         **ends,
     }
-    of_voters = (panel.spread(values, np.nan) for values in (free.recall, recall_error))
-    return FreeEstimates(*of_voters, free.class_prior, error), rates
+    of_voters = FreeEstimates(
+        panel.spread(free.recall, np.nan), panel.spread(recall_error, np.nan), free.class_prior, error
+    )
+    return of_voters, rates
 
 
 def _same_wrong_answer(panel: PanelVotes) -> SameWrongAnswer | None:
@@ -230,8 +233,8 @@ def _expectations(
     labels = dict(panel.labels)
     if panel.free_fit.model.n_groups == len(panel.voters) and isinstance(panel.model, DawidSkene):
         del labels["Dawid-Skene"]  # it is the model itself
-    ways = {**labels, "best single voter": panel.table.codes[:, best]}
-    stacked = np.stack([way.astype(np.int64) for way in ways.values()])
+    ways = {**labels, "best single voter": panel.table.codes[:, best].astype(np.int64)}
+    stacked = np.stack(list(ways.values()))
     centres, covariance = uncertainty.expected_accuracies(stacked)
     chosen_by_itself = {"combined": optimism[0], "best single voter": optimism[1]}
     expected, contests = {}, []

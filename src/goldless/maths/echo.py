@@ -31,16 +31,18 @@ class SameWrongAnswer(NamedTuple):
     items: NDArray[np.float64]
 
     def clear_pairs(self, level: float = 0.05, least: float = 0.0) -> list[tuple[int, int]]:
-        """Return the pairs whose lift is clearly above zero and more than ``least``, the largest first.
+        """Return the pairs whose lift is clearly above that of most pairs and more than ``least``, the largest first.
 
-        With at least 20 items on which both are wrong; the probability of any false pair is at most ``level``
-        (Bonferroni).
+        With at least 20 items on which both are wrong. The median over all pairs is what they are compared with,
+        because a pseudo-vote does not take out all of what tempts everybody. The probability of any false pair is at
+        most ``level`` (Bonferroni).
         """
         first, second = np.triu_indices(len(self.lift), 1)
         lift, error = self.lift[first, second], self.standard_error[first, second]
         known = (self.items[first, second] >= _FEWEST_ITEMS) & np.isfinite(error)
         deviations = -ndtri(level / max(int(known.sum()), 1))
-        clear = np.flatnonzero(known & (lift > deviations * np.where(known, error, 1.0)) & (lift > least))
+        usual = max(float(np.median(lift[known])), 0.0) if known.any() else 0.0
+        clear = np.flatnonzero(known & (lift - usual > deviations * np.where(known, error, 1.0)) & (lift > least))
         order = clear[np.argsort(-lift[clear], kind="stable")]
         return list(zip(first[order].tolist(), second[order].tolist(), strict=True))
 
