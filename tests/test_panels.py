@@ -250,7 +250,7 @@ def test_panels_and_the_diagnosis_count_effective_votes_alike(votes, model):
     for panel in model.panels():
         columns = [NAMES.index(name) for name in panel.voters]
         assert panel.effective_votes == pytest.approx(diagnosis.effective_votes_of(columns), abs=1e-4)
-    everyone = judge_panels(model, [NAMES])[0]
+    everyone = judge_panels(model.fitted_, [NAMES])[0]
     assert everyone.effective_votes == pytest.approx(diagnosis.effective_votes, abs=1e-4)
 
 
@@ -259,5 +259,5 @@ def test_a_voter_that_says_nothing_is_no_effective_vote(votes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = gl.LatentSML(structure=np.append(GROUPS, 7)).fit(X)
-    with_it, without = judge_panels(model, [["v0", "v7", "quiet"], ["v0", "v7"]])
+    with_it, without = judge_panels(model.fitted_, [["v0", "v7", "quiet"], ["v0", "v7"]])
     assert with_it.effective_votes == without.effective_votes
