@@ -275,8 +275,8 @@ class VoteEstimator(BaseEstimator, ABC):
     def predict(self, X: Any) -> NDArray:
         """Return the label of every item, in the user's own classes.
 
-        A tie (as for an item nobody voted on) goes to the class with most votes at fit, voters without influence
-        aside, and to the first class if there are several.
+        A tie (as for an item nobody voted on) goes to that of its classes with most votes at fit, voters without
+        influence aside, and to the first if there are several.
         """
         return self._on_patterns(X, self._label)
 
