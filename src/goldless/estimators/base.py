@@ -256,7 +256,7 @@ class VoteEstimator(BaseEstimator, ABC):
         votes = self._open(X, reset=False)
         if isinstance(votes, VoteSource):
             return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
-        return on_distinct_rows(votes.codes, of_codes)
+        return on_distinct_rows(votes.codes, votes.n_classes, of_codes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the log-odds that decide.

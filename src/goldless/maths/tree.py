@@ -353,8 +353,18 @@ class TreeModel:
     def with_tables(
         self, prior: NDArray[np.float64], latents: NDArray[np.float64], votes: NDArray[np.float64]
     ) -> TreeModel:
-        """Return the model with other probabilities; classes keep their shares of the states."""
-        return replace(self, prior=prior, latents=latents, votes=votes, class_prior=prior @ self.state_class)
+        """Return the model with other probabilities, which are not checked; classes keep their shares of the states."""
+        model = object.__new__(TreeModel)
+        model.__dict__.update(
+            groups=self.groups,
+            prior=prior,
+            latents=latents,
+            votes=votes,
+            state_class=self.state_class,
+            class_prior=prior @ self.state_class,
+            copy_of=self.copy_of,
+        )
+        return model
 
     # -- new models and data --------------------------------------------------------------------------------
 
