@@ -44,7 +44,7 @@ def test_the_same_model_needs_no_calibration(rng):
 
 
 def test_probabilities_of_simulated_votes_are_calibrated_by_default():
-    """Over panels whose class balance the prior pulls towards one half; see benchmarks/diagnosis.py."""
+    """Over panels whose class balance the prior pulls towards one half; see research/benchmarks/diagnosis.py."""
     plain, calibrated = np.zeros((10, 3)), np.zeros((10, 3))
     for seed in range(10):
         X, y = gl.simulate_votes(2000, [1] * 12, 0.5, group_accuracy=(0.6, 0.9), random_state=seed)

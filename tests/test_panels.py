@@ -9,7 +9,7 @@ import pytest
 
 import goldless as gl
 from goldless.fitting.panels import judge_panels
-from goldless.maths.panels import PanelChooser, worth_their_cost
+from goldless.maths.panels import PanelChooser, TwoClassJudge, worth_their_cost
 from goldless.votes.sample import _MOST_PATTERNS, VoteSample
 
 NAMES = [f"v{i}" for i in range(12)]
@@ -32,7 +32,8 @@ COST = dict(zip(NAMES, [3, 1, 2, 5, 1, 4, 2, 2, 1, 6, 3, 2], strict=True))
 
 def chooser_of(codes, weights, cost=None):
     m = codes.shape[1]
-    return PanelChooser(codes, weights, np.ones(m) if cost is None else cost, np.array([], int), np.arange(m))
+    judge = TwoClassJudge(codes, weights)
+    return PanelChooser(judge, np.ones(m) if cost is None else cost, np.array([], int), np.arange(m))
 
 
 def slow_vote_accuracy(codes, weights, voters):
@@ -225,7 +226,7 @@ def test_a_large_table_is_sampled_evenly(rng):
     n = 3 * _MOST_PATTERNS
     codes = np.unpackbits(np.arange(n, dtype=">u4").view(np.uint8).reshape(n, 4), axis=1)[:, 12:].astype(np.int8)
     counts, posterior = rng.integers(1, 9, n), rng.random(n)
-    sample = VoteSample.of(codes, counts, posterior)
+    sample = VoteSample.of(codes, counts, np.stack([1 - posterior, posterior], axis=1))
     assert sample.weights.shape[1] <= _MOST_PATTERNS
     np.testing.assert_allclose(sample.weights.sum(axis=1), 1, rtol=1e-5)
     for label, share in enumerate((1 - posterior, posterior)):

@@ -1,7 +1,7 @@
 """The figures of the report as functions on matplotlib axes.
 
 Each takes a fitted model (and votes or labels where it needs them) and an optional ``ax``, and returns the axes.
-Matplotlib is in the extra ``report``: ``pip install matplotlib``.
+Matplotlib is in the extra ``plot``: ``pip install matplotlib``.
 """
 
 from __future__ import annotations

@@ -1,21 +1,14 @@
-"""Data: votes drawn from the model of the paper, and the tables of its experiments."""
+"""Votes drawn from the model of the paper."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import tempfile
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from goldless.errors import VotesWarning
-from goldless.maths.tree import LatentModel, TreeModel
+from goldless.maths.tree import TreeModel
 
 
 def random_model(
@@ -24,7 +17,10 @@ def random_model(
     group_accuracy: tuple[float, float] = (0.5, 0.8),
     voter_accuracy: tuple[float, float] = (0.7, 0.9),
     random_state: int | np.random.Generator = 0,
-) -> LatentModel:
+    *,
+    n_classes: int = 2,
+    class_balance: ArrayLike | None = None,
+) -> TreeModel:
     """Draw the parameters of a latent model, as in the artificial data of the paper.
 
     Parameters
@@ -33,39 +29,54 @@ def random_model(
         Sizes of the groups, such as ``[5, 1, 1, 1]``. All latents, also those of single voters, are drawn from
         ``group_accuracy``; a single voter's two steps are then joined into one, so that its latent is Y.
     imbalance : float, default=0.0
-        Class imbalance b.
+        Class imbalance b of two classes.
     group_accuracy : tuple of float, default=(0.5, 0.8)
-        Range of Pr(alpha = 1 | Y = 1) and Pr(alpha = -1 | Y = -1).
+        Range of Pr(alpha = y | Y = y), drawn for every class.
     voter_accuracy : tuple of float, default=(0.7, 0.9)
-        Range of the voters' sensitivity and specificity given alpha.
+        Range of Pr(vote = a | alpha = a), drawn for every class. Wrong answers of more than two classes are spread
+        at random.
     random_state : int or Generator, default=0
         Source of randomness.
+    n_classes : int, default=2
+        Number of classes.
+    class_balance : array-like of shape (n_classes,), optional
+        Share of each class; by default even, or for two classes by ``imbalance``.
     """
     sizes = np.asarray(groups, dtype=np.int64)
     if sizes.ndim != 1 or not len(sizes) or (sizes < 1).any():
         raise ValueError(f"groups must be the sizes of the groups, such as [5, 1, 1], got {groups!r}")
+    if n_classes < 2:
+        raise ValueError(f"n_classes must be at least 2, got {n_classes}")
+    if n_classes > 2 and imbalance:
+        raise ValueError("imbalance is for two classes: pass class_balance")
     rng = np.random.default_rng(random_state)
-    n_groups, n_voters = len(sizes), int(sizes.sum())
-    group_sensitivity, group_specificity = rng.uniform(*group_accuracy, (2, n_groups))
-    sensitivity, specificity = rng.uniform(*voter_accuracy, (2, n_voters))
-    drawn = LatentModel(
-        np.repeat(np.arange(n_groups), sizes),
-        (1 + imbalance) / 2,
-        group_sensitivity,
-        group_specificity,
-        sensitivity,
-        specificity,
-    )
+    latents = _random_tables(rng, len(sizes), group_accuracy, n_classes)
+    votes = _random_tables(rng, int(sizes.sum()), voter_accuracy, n_classes)
+    prior = np.full(n_classes, 1 / n_classes) if class_balance is None else np.asarray(class_balance, dtype=float)
+    if n_classes == 2 and class_balance is None:
+        prior = np.array([1 - (1 + imbalance) / 2, (1 + imbalance) / 2])
+    if prior.shape != (n_classes,) or not (prior >= 0).all() or abs(prior.sum() - 1) > 1e-9:
+        raise ValueError(f"class_balance must be {n_classes} shares that sum to 1, got {class_balance!r}")
+    drawn = TreeModel(np.repeat(np.arange(len(sizes)), sizes), prior, latents.transpose(0, 2, 1), votes)
     alone = sizes == 1
-    single = alone[drawn.groups]
-    return LatentModel(
-        drawn.groups,
-        drawn.class_balance,
-        np.where(alone, 1.0, group_sensitivity),
-        np.where(alone, 1.0, group_specificity),
-        np.where(single, drawn.sensitivity, sensitivity),
-        np.where(single, drawn.specificity, specificity),
+    return drawn.with_tables(
+        prior,
+        np.where(alone[:, None, None], np.eye(n_classes), drawn.latents),
+        np.where(alone[drawn.groups][:, None, None], drawn.confusion, drawn.votes),
     )
+
+
+def _random_tables(
+    rng: np.random.Generator, n_tables: int, accuracy: tuple[float, float], n_classes: int
+) -> NDArray[np.float64]:
+    """Draw tables Pr(said | given): right with a rate from a range, the last class first, wrong answers at random."""
+    right = rng.uniform(*accuracy, (n_classes, n_tables))[::-1].T
+    errors = np.ones((n_tables, n_classes, n_classes))
+    if n_classes > 2:
+        errors = rng.gamma(1.0, size=errors.shape)
+    errors *= 1 - np.eye(n_classes)
+    errors /= errors.sum(axis=2, keepdims=True)
+    return np.eye(n_classes) * right[:, :, None] + errors * (1 - right)[:, :, None]
 
 
 def simulate_votes(
@@ -73,6 +84,8 @@ def simulate_votes(
     groups: Sequence[int] = (5,) + (1,) * 15,
     imbalance: float = 0.0,
     *,
+    n_classes: int = 2,
+    class_balance: ArrayLike | None = None,
     group_accuracy: tuple[float, float] = (0.5, 0.8),
     voter_accuracy: tuple[float, float] = (0.7, 0.9),
     missing_rate: float = 0.0,
@@ -87,22 +100,22 @@ def simulate_votes(
         Number of items.
     groups : sequence of int, default=(5, 1, ..., 1)
         Sizes of the groups.
-    imbalance, group_accuracy, voter_accuracy : float, tuple of float, tuple of float
+    imbalance, n_classes, class_balance, group_accuracy, voter_accuracy
         As in :func:`random_model`.
     missing_rate : float, default=0.0
         Share of votes that are missing, at random.
     random_state : int or Generator, default=0
         Source of randomness.
     return_model : bool, default=False
-        Also return the true :class:`~goldless.LatentModel`.
+        Also return the true :class:`~goldless.TreeModel`.
 
     Returns
     -------
     X : ndarray of shape (n_items, n_voters)
-        Votes -1 and +1 as int8; as float with NaN if some are missing.
+        Votes as int8: -1 and +1, or 0, 1, 2, ... of more than two classes; as float with NaN if some are missing.
     y : ndarray of shape (n_items,)
-        True labels -1 and +1.
-    model : LatentModel
+        True labels.
+    model : TreeModel
         Only if ``return_model``.
 
     Examples
@@ -110,240 +123,17 @@ def simulate_votes(
     >>> X, y = simulate_votes(100, groups=[3, 1, 1], random_state=0)
     >>> X.shape, y.shape
     ((100, 5), (100,))
+    >>> X, y = simulate_votes(100, groups=[3, 1, 1], n_classes=3, random_state=0)
+    >>> sorted(set(y.tolist()))
+    [0, 1, 2]
     """
     rng = np.random.default_rng(random_state)
-    model = random_model(groups, imbalance, group_accuracy, voter_accuracy, rng)
+    model = random_model(
+        groups, imbalance, group_accuracy, voter_accuracy, rng, n_classes=n_classes, class_balance=class_balance
+    )
     codes, labels, _ = model.sample(n_items, rng)
-    X: NDArray = 2 * codes - 1
+    X: NDArray = 2 * codes - 1 if n_classes == 2 else codes
+    y = 2 * labels - 1 if n_classes == 2 else labels
     if missing_rate > 0:
         X = np.where(rng.random(X.shape) < missing_rate, np.nan, X.astype(float))
-    y = 2 * labels - 1
     return (X, y, model) if return_model else (X, y)
-
-
-# -- feature tables of the paper's UCI experiments ----------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class UciTable:
-    """What is known of a feature table: where OpenML keeps it, what it must look like.
-
-    ``checksum`` is the :func:`content_checksum` of the edition we know, None if we have none. What is fetched is
-    checked for its shape and class counts (scikit-learn checks OpenML's own checksum of the file); its checksum is
-    kept beside it and must stay the same.
-    """
-
-    file: str
-    openml_id: int
-    positive: str
-    shape: tuple[int, int]
-    n_positive: int
-    checksum: str | None
-
-
-UCI_TABLES = {
-    "magic": UciTable(
-        "magic.npz",
-        1120,
-        "g",
-        (19_020, 10),
-        12_332,
-        "0e9ada2f84206ed0ed84c3f5e50594812d7366560999f7b419f41d0137f41fdf",
-    ),
-    "spambase": UciTable(
-        "spambase.npz",
-        44,
-        "1",
-        (4_601, 57),
-        1_813,
-        "093355c6750280b2eab2a145998c1d0b0eee77ca21d4eb5e6cae3afce22cd207",
-    ),
-    "miniboone": UciTable("miniboone.npz", 41_150, "True", (130_064, 50), 36_499, None),
-    "musk": UciTable(
-        "musk2.npz",
-        1116,
-        "1",
-        (6_598, 166),
-        1_017,
-        "bf747e5f2ab23e41f268bb79613e7f584208be14ebbefbe109acb629bc890bab",
-    ),
-}
-
-
-def load_uci(name: str, folder: str | Path | None = None) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Return features and labels of one of the paper's four UCI tables.
-
-    Parameters
-    ----------
-    name : {"magic", "spambase", "miniboone", "musk"}
-    folder : path, optional
-        Folder of ``.npz`` files with ``X`` and ``y``. By default ``uci`` in the folder named by ``GOLDLESS_DATA``;
-        without that, the table is fetched once from OpenML and kept in :func:`cache_folder`.
-
-    Returns
-    -------
-    X : ndarray of shape (n_items, n_features)
-        Features as float32.
-    y : ndarray of shape (n_items,)
-        Labels -1 and +1.
-
-    Raises
-    ------
-    ValueError
-        If the table is not what it should be: its shape, class counts or checksum differ.
-    """
-    if name not in UCI_TABLES:
-        raise ValueError(f"there is no table {name!r}; there are {', '.join(UCI_TABLES)}")
-    table = UCI_TABLES[name]
-    given = folder if folder is not None else _data_folder("uci")
-    if given is not None:
-        path = Path(given) / table.file
-        if not path.is_file():
-            raise ValueError(f"there is no {table.file} in {given}; put it there, or unset GOLDLESS_DATA to fetch it")
-        X, y = _read_table(path)
-        _check_shape(name, X, y)
-        if table.checksum not in (None, content_checksum(X, y)):
-            raise ValueError(f"{path} is damaged, or another edition of {name}: its checksum is not {table.checksum}")
-        return X, y
-    path = cache_folder() / "uci" / table.file
-    kept = path.with_suffix(".sha256")
-    if not (path.is_file() and kept.is_file()):
-        X, y = fetch_uci(name)
-        _check_shape(name, X, y)
-        _keep(path, X, y)
-        kept.write_text(content_checksum(X, y) + "\n", encoding="utf-8")
-    X, y = _read_table(path)
-    found = content_checksum(X, y)
-    if found != kept.read_text(encoding="utf-8").strip():
-        raise ValueError(f"{path} is damaged: its checksum has changed; remove it and it will be fetched again")
-    if table.checksum not in (None, found):
-        warnings.warn(
-            f"{name} from OpenML is another edition than the one we know: its checksum is {found}",
-            VotesWarning,
-            stacklevel=2,
-        )
-    return X, y
-
-
-def fetch_uci(name: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Fetch a table from OpenML: numeric columns only, in their order (Musk has two columns of names)."""
-    from sklearn.datasets import fetch_openml
-
-    table = UCI_TABLES[name]
-    home = str(cache_folder() / "openml")
-    try:
-        bunch = fetch_openml(
-            data_id=table.openml_id, as_frame=False, parser="liac-arff", data_home=home, n_retries=1, delay=0.5
-        )
-    except OSError as error:
-        raise ValueError(
-            f"{name}, data set {table.openml_id} of OpenML, could not be fetched ({error}); try again, or put "
-            f"{table.file} with arrays X and y in the folder uci of GOLDLESS_DATA"
-        ) from None
-    return table_of_openml(bunch, table)
-
-
-def table_of_openml(bunch: Any, table: UciTable) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Return features and labels from what OpenML sends: named columns are left out, labels become -1 and +1."""
-    nominal = set(bunch.categories or ())
-    columns = [at for at, column in enumerate(bunch.feature_names) if column not in nominal]
-    # identifiers are numbers in some releases; features are the last columns
-    X = np.asarray(bunch.data)[:, columns][:, -table.shape[1] :].astype(np.float32)
-    y = np.where(np.asarray(bunch.target).astype(str) == table.positive, 1, -1).astype(np.int8)
-    return X, y
-
-
-def content_checksum(X: NDArray, y: NDArray) -> str:
-    """Return the SHA-256 of a table: float32 features and labels, rows sorted, so that their order is no matter."""
-    rows = np.column_stack([X.astype("<f4"), y.astype("<f4")]) + np.float32(0.0)  # -0 becomes 0
-    rows = rows[np.lexsort(rows.T[::-1])]
-    return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()
-
-
-def cache_folder() -> Path:
-    """Return where fetched data are kept: ``GOLDLESS_CACHE``, or ``goldless`` in the user's cache."""
-    given = os.environ.get("GOLDLESS_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "goldless"
-
-
-def _data_folder(part: str) -> Path | None:
-    folder = os.environ.get("GOLDLESS_DATA")
-    return Path(folder) / part if folder else None
-
-
-def _read_table(path: Path) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    with np.load(path, allow_pickle=False) as file:
-        return file["X"].astype(np.float32), file["y"].astype(np.int8)
-
-
-def _check_shape(name: str, X: NDArray, y: NDArray) -> None:
-    table, n_positive = UCI_TABLES[name], int((y == 1).sum())
-    if X.shape != table.shape or n_positive != table.n_positive:
-        raise ValueError(
-            f"{name} should be {table.shape[0]:,} x {table.shape[1]} with {table.n_positive:,} positive items, got "
-            f"{X.shape[0]:,} x {X.shape[1]} with {n_positive:,}"
-        )
-
-
-def _keep(path: Path, X: NDArray, y: NDArray) -> None:
-    """Write a table whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as stream:
-        np.savez_compressed(stream, X=X, y=y)
-    os.replace(stream.name, path)
-
-
-# -- matrices of votes --------------------------------------------------------------------------------------
-
-
-def load_matrix_votes(path: str | Path) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return votes and truth, both -1 and +1, from an ``.npz`` or a MATLAB ``.mat`` file.
-
-    ``.npz``: arrays ``votes`` and ``truth``. ``.mat``: by shape: the largest matrix holds the votes (items by voters
-    or voters by items: there are more items), a vector of as many entries as items holds the truth. Votes are two
-    numbers, such as 0 and 1; the larger is positive.
-
-    Returns
-    -------
-    X : ndarray of shape (n_items, n_voters)
-    y : ndarray of shape (n_items,)
-    """
-    path = Path(path)
-    if path.suffix == ".mat":
-        votes, truth = _from_mat(path)
-    else:
-        with np.load(path, allow_pickle=False) as file:
-            if not {"votes", "truth"} <= set(file.files):
-                raise ValueError(f"{path} should hold votes and truth, it holds {', '.join(file.files)}")
-            votes, truth = file["votes"], file["truth"]
-    return _as_signs(votes, path, "votes"), _as_signs(truth, path, "truth")
-
-
-def _from_mat(path: Path) -> tuple[NDArray, NDArray]:
-    from scipy.io import loadmat
-
-    try:
-        arrays = {name: value for name, value in loadmat(path).items() if not name.startswith("__")}
-    except NotImplementedError:
-        raise ValueError(f"{path} is a MATLAB 7.3 file; save it again with -v7") from None
-    arrays = {name: value for name, value in arrays.items() if value.dtype.kind in "biuf"}
-    matrices = [name for name, value in arrays.items() if value.ndim == 2 and min(value.shape) > 1]
-    if not matrices:
-        raise ValueError(f"there is no matrix of votes in {path}; it holds {', '.join(arrays) or 'no numbers'}")
-    name = max(matrices, key=lambda name: arrays[name].size)
-    votes = arrays[name] if arrays[name].shape[0] >= arrays[name].shape[1] else arrays[name].T
-    vectors = [n for n, value in arrays.items() if value.size == len(votes) and min(value.shape, default=0) == 1]
-    if len(vectors) != 1:
-        raise ValueError(
-            f"{path} should hold one vector of {len(votes)} true labels, found {len(vectors)}: {', '.join(vectors)}"
-        )
-    return votes, arrays[vectors[0]].ravel()
-
-
-def _as_signs(values: NDArray, path: Path, what: str) -> NDArray[np.int8]:
-    kinds = np.unique(values)
-    if len(kinds) != 2:
-        raise ValueError(f"the {what} in {path} should be two numbers, such as 0 and 1, found {kinds[:5].tolist()}")
-    return np.where(values == kinds[1], 1, -1).astype(np.int8)

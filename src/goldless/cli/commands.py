@@ -24,7 +24,6 @@ from goldless.cli.streaming import combine_stream, is_streamed
 from goldless.cli.terminal import Style, clean
 from goldless.io.files import VotesFile, read_votes
 from goldless.report import render_html, summarize
-from goldless.report.html import check_report_extra
 
 FITTING, CHECKING = "Fitting", "Checking"
 _PAGE = "report.html"
@@ -55,7 +54,6 @@ def report(arguments: argparse.Namespace) -> None:
         raise ValueError("--json and -o - both print: name a file for the page, or leave out one of them")
     output = arguments.output or (None if arguments.json else _PAGE)
     if output is not None:
-        check_report_extra()
         check_output(output, arguments.force, arguments.file)
     table, model, said = read_and_fit(arguments)
     summary = summary_of(arguments, table, model, said)

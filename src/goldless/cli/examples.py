@@ -50,13 +50,6 @@ EXAMPLES = {
   goldless demo
   goldless demo -o demo.html --force
 """,
-    "experiment": """examples:
-  goldless experiment artificial --quick -o artificial
-  goldless experiment render artificial -o pages
-""",
-    "bench": """examples:
-  goldless bench --items 2000
-""",
     "completion": """examples:
   eval "$(goldless completion bash)"
 """,

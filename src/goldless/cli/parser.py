@@ -11,8 +11,6 @@ from goldless.cli.completion import SHELLS
 from goldless.cli.examples import EXAMPLES
 from goldless.cli.usage import Parser
 
-_EXPERIMENTS = ("artificial", "uci", "dream", "panels", "scaling", "render")
-
 
 def build_parser() -> Parser:
     """Return the parser of the whole command line."""
@@ -131,49 +129,9 @@ def build_parser() -> Parser:
     simulate.add_argument("--long", action="store_true", help="write one row a vote instead of one row an item")
     _output(simulate, "file to write (default: standard output)")
 
-    _experiment(
-        add("experiment", "experiment:run", "run an experiment of the paper, or write pages from its records", common)
-    )
-
-    timing = add("bench", "bench:run", "time every method on this machine, on simulated votes", common)
-    timing.add_argument("--items", type=_positive, default=100_000, help="number of items (default 100000)")
-    timing.add_argument("--voters", type=_several, default=20, help="number of voters, at least 4 (default 20)")
-    timing.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
-
     completion = add("completion", "completion:run", "print a completion script for a shell")
     completion.add_argument("shell", choices=SHELLS)
     return parser
-
-
-def _experiment(parser: argparse.ArgumentParser) -> None:
-    *names, render = _EXPERIMENTS
-    parser.add_argument("name", choices=_EXPERIMENTS, metavar="NAME", help=f"{', '.join(names)}, or {render}")
-    parser.add_argument("records", nargs="*", metavar="RECORD", help=f"for {render}: records, or folders of them")
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", required=True, help="folder to write to; a run continues there"
-    )
-    parser.add_argument("--draws", type=_positive, metavar="N", help="random draws (default: enough for the page)")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try the command")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all seeds (default 0)")
-    parser.add_argument("--workers", type=_positive, metavar="N", help="processes (default: one for each core)")
-    parser.add_argument("--data", metavar="DIR", help="folder of real data (default: GOLDLESS_DATA)")
-    parser.add_argument(
-        "--peers", action="store_true", help="panels: also other packages, each installed in its own environment"
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_positive,
-        default=120,
-        metavar="S",
-        help="panels: CPU seconds a peer may take (default 120)",
-    )
-    parser.add_argument(
-        "--most-votes",
-        type=_positive,
-        metavar="N",
-        help="panels: give slow peers (GLAD, MACE) only panels with so many votes",
-    )
-    parser.add_argument("--fresh", action="store_true", help="do again what is already done")
 
 
 def _common() -> Parser:
@@ -246,10 +204,6 @@ def _positive(text: str) -> int:
 
 def _amount(text: str) -> float:
     return _bounded(float(text), text, 0, sys.float_info.max, "an amount of 0 or more")
-
-
-def _several(text: str) -> int:
-    return _bounded(int(text), text, 4, math.inf, "at least 4")  # type: ignore[return-value]
 
 
 def _share(text: str) -> float:

@@ -105,7 +105,7 @@ def _cluster(arguments: argparse.Namespace) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError:
-        raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas pyarrow") from None
+        raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas") from None
     try:
         client = Client(arguments.scheduler, timeout="10s") if arguments.scheduler else Client(dashboard_address=None)
     except OSError as error:

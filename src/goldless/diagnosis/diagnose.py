@@ -76,7 +76,8 @@ def diagnose(
     log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
     which weak ones are added that the labels leave out (``weak_groups``). Rates and class balance are those of the
     population that the items come from. What is expected of labels is their balanced accuracy on these very items,
-    as a check of all of them would find it. Facts that the model was fitted with count: known labels, a known class
+    as a check of all of them would find it. With more than two classes, where the test rejects the groups, labels are
+    expected to be right as often as the calibrated probabilities say, which is still rather too often. Facts that the model was fitted with count: known labels, a known class
     balance and known rates narrow the intervals, and what is known has none. A model of more than 4,000 parameters is
     taken voter by voter (group by group), as if the rates of the others were known: its intervals are too narrow.
 
@@ -122,7 +123,10 @@ def diagnose(
     resampled = resample(panel, uncertainty, seeds[2])
     worth = _worth(panel, correlations, resampled, without)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
-    expected, contests = _expectations(panel, uncertainty, resampled.optimism)
+    # where voters of many classes share more than the model knows, it is far too sure of its labels
+    doubted = panel.n_classes > 2 and fit is not None and fit < _REJECTED
+    tempered = panel.calibrated(calibration) if doubted else None
+    expected, contests = _expectations(panel, uncertainty, resampled.optimism, tempered)
     clear = correlations.clear()
     model_groups = panel.latent.groups
     together = None
@@ -225,10 +229,16 @@ def _same_wrong_answer(panel: PanelVotes) -> SameWrongAnswer | None:
 
 
 def _expectations(
-    panel: PanelVotes, uncertainty: Uncertainty, optimism: tuple[float, float]
+    panel: PanelVotes,
+    uncertainty: Uncertainty,
+    optimism: tuple[float, float],
+    tempered: NDArray[np.float64] | None,
 ) -> tuple[dict[str, Expectation], list[Contest]]:
-    """Return what is expected of each way to label, and how the combined labels compare with the others."""
-    posterior, counts = panel.belief, panel.table.counts
+    """Return what is expected of each way to label, and how the combined labels compare with the others.
+
+    ``tempered`` is the posterior that expectations are taken under, if not that of the model.
+    """
+    posterior, counts = panel.belief if tempered is None else tempered, panel.table.counts
     best = int(panel.voters[int(np.argmax(single_accuracies(panel.core_codes, posterior, counts)))])
     labels = dict(panel.labels)
     if panel.free_fit.model.n_groups == len(panel.voters) and isinstance(panel.model, DawidSkene):
@@ -241,7 +251,7 @@ def _expectations(
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
         own = chosen_by_itself.get(name, 0.0)
         value = max(expected_balanced_accuracy(way, posterior, counts) - own, (own > 0) / panel.n_classes)
-        middle = value if panel.centred_on_report else centres[row] - own
+        middle = value if panel.centred_on_report or tempered is not None else centres[row] - own
         low, high = interval(middle, np.sqrt(covariance[row, row] + own**2), value)
         single = (panel.names[best], best) if name == "best single voter" else ()
         expected[name] = Expectation(name, value, (float(low), float(high)), *single)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.report import drawing
+from goldless.report.png import encode_png
 from goldless.report.sentences import METHODS
 
-LIBRARIES = ("jinja2", "matplotlib")  # what the extra "report" brings
 _ORANGE, _BLUE, _VIOLET = (222, 98, 20), (38, 120, 200), (124, 77, 199)
 _TITLES = {
     "score": ("Score", "Large where two voters agree more than a common truth explains: the sign of an echo."),
@@ -38,13 +36,6 @@ _SAME_COLOURS = {
 }
 
 
-def check_report_extra() -> None:
-    """Refuse with the install command if the libraries of the report are missing."""
-    lacking = [name for name in LIBRARIES if find_spec(name) is None]
-    if lacking:
-        raise ValueError(f"the report needs {' and '.join(lacking)}: pip install {' '.join(lacking)}")
-
-
 def render_html(summary: dict[str, Any]) -> str:
     """Return the page of a summary.
 
@@ -56,7 +47,6 @@ def render_html(summary: dict[str, Any]) -> str:
     summary : dict
         From :func:`goldless.report.summarize`.
     """
-    check_report_extra()
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -144,13 +134,9 @@ def _scale(matrices: list[NDArray]) -> tuple[float, bool]:
 
 def _image(matrix: NDArray[np.float64], scale: float, one_sided: bool) -> str:
     """Return a picture of a matrix, one dot a pair, see-through where it is zero so that any background does."""
-    from matplotlib.image import imsave
-
     share = np.clip(np.abs(matrix) / scale, 0, 1) if scale > 0 else np.zeros_like(matrix)
     colour = np.empty((*matrix.shape, 4), dtype=np.uint8)
     positive = _VIOLET if one_sided else _ORANGE
     colour[..., :3] = np.where((matrix >= 0)[..., None], positive, _BLUE)
     colour[..., 3] = np.round(255 * share**0.7)
-    stream = io.BytesIO()
-    imsave(stream, colour, format="png")
-    return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode()
+    return "data:image/png;base64," + base64.b64encode(encode_png(colour)).decode()
