@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 
+from goldless import LatentModel
+
 
 def score_matrix(R):
     """Eq. (score), term by term."""
@@ -40,51 +42,53 @@ def same_group(R, first, second, tol):
 
 
 def joint_distribution(model):
-    """Every configuration (y, latents, votes) of a small model with its probability."""
-    for y in (0, 1):
-        p_y = model.class_balance if y else 1 - model.class_balance
-        for latents in itertools.product((0, 1), repeat=model.n_groups):
-            p_latents = 1.0
-            for k, a in enumerate(latents):
-                positive = model.group_sensitivity[k] if y else 1 - model.group_specificity[k]
-                p_latents *= positive if a else 1 - positive
-            for votes in itertools.product((0, 1), repeat=model.n_voters):
-                p_votes = 1.0
-                for i, f in enumerate(votes):
-                    a = latents[model.groups[i]]
-                    positive = model.sensitivity_given_group[i] if a else 1 - model.specificity_given_group[i]
-                    p_votes *= positive if f else 1 - positive
-                yield y, latents, votes, p_y * p_latents * p_votes
+    """Every configuration (y, latents, votes) of a small model, its states the classes, with its probability."""
+    n_latent = model.latents.shape[1]
+    for y in range(model.n_classes):
+        for latents in itertools.product(range(n_latent), repeat=model.n_groups):
+            p_latents = np.prod([model.latents[k, a, y] for k, a in enumerate(latents)])
+            for votes in itertools.product(range(model.n_symbols), repeat=model.n_voters):
+                p_votes = np.prod([model.votes[i, latents[model.groups[i]], f] for i, f in enumerate(votes)])
+                yield y, latents, votes, model.prior[y] * p_latents * p_votes
 
 
 def posterior(model, codes):
-    """Pr(votes), Pr(Y = 1 | votes) and Pr(alpha_k = 1 | votes) of one item, by summing the joint distribution."""
-    total, positive, latent_positive = 0.0, 0.0, np.zeros(model.n_groups)
+    """Pr(votes), Pr(Y | votes) and Pr(alpha_k | votes) of one item, by summing the joint distribution."""
+    total, of_class = 0.0, np.zeros(model.n_classes)
+    of_latent = np.zeros((model.n_groups, model.latents.shape[1]))
     for y, latents, votes, p in joint_distribution(model):
         if all(code in (-1, vote) for code, vote in zip(codes, votes, strict=True)):
             total += p
-            positive += p * y
-            latent_positive += p * np.array(latents)
-    return total, positive / total, latent_positive / total
+            of_class[y] += p
+            of_latent[np.arange(model.n_groups), latents] += p
+    return total, of_class / total, of_latent / total
+
+
+def corners(n_symbols):
+    """Corners of a regular simplex, one for each symbol; two are -1 and +1."""
+    if n_symbols == 2:
+        return np.array([[-1.0], [1.0]])
+    return (np.eye(n_symbols) - 1 / n_symbols) * np.sqrt(n_symbols / (n_symbols - 1))
 
 
 def moments(model):
-    """Mean and covariance of the votes coded -1, +1, overall and for each class, from the joint distribution."""
+    """Mean and covariance of the votes as corners, overall and for each class from the last, from the joint one."""
+    corner = corners(model.n_symbols)
     results = []
-    for wanted in ((0, 1), (1,), (0,)):
+    for wanted in (range(model.n_classes), *([label] for label in reversed(range(model.n_classes)))):
         total, mean, second = 0.0, 0.0, 0.0
         for y, _, votes, p in joint_distribution(model):
             if y in wanted:
-                f = 2 * np.array(votes) - 1
-                total, mean, second = total + p, mean + p * f, second + p * np.outer(f, f)
-        results.append((mean / total, second / total - np.outer(mean, mean) / total**2))
+                f = corner[list(votes)]
+                total, mean, second = total + p, mean + p * f, second + p * (f @ f.T)
+        results.append((mean / total, second / total - (mean @ mean.T) / total**2))
     return results
 
 
 def expected_counts(model, codes, counts):
     """E-step by Bayes' rule over the joint distribution, item by item."""
-    labels, latents = np.zeros(2), np.zeros((model.n_groups, 2, 2))
-    votes_given = np.zeros((model.n_voters, 2, 2))
+    labels, latents = np.zeros(model.n_classes), np.zeros(model.latents.shape)
+    votes_given = np.zeros(model.votes.shape)
     log_likelihood = 0.0
     for item, count in zip(codes, counts, strict=True):
         matching = [
@@ -126,3 +130,31 @@ def numerical_information(log_likelihood, n_parameters, step=1e-3):
             mixed -= log_likelihood(other - one) - log_likelihood(-one - other)
             information[i, j] = -mixed / (4 * step**2)
     return gradient, information
+
+
+def same_wrong_answer(codes, counts, labels, n_classes):
+    """Lift, standard error and items of every pair, item by item and pair by pair."""
+    m = codes.shape[1]
+    lift, error, items = np.full((m, m), np.nan), np.full((m, m), np.nan), np.zeros((m, m))
+    for i, j in itertools.permutations(range(m), 2):
+        found = []
+        for item, count, label in zip(codes, counts, labels, strict=True):
+            wrong = [voter for voter in range(m) if item[voter] not in (-1, label)]
+            if i not in wrong or j not in wrong:
+                continue
+            others = [item[voter] for voter in wrong if voter not in (i, j)]
+            popularity = [(others.count(item[one]) + 1 / (n_classes - 1)) / (len(others) + 1) for one in (i, j)]
+            found += int(count) * [(item[i] == item[j]) - np.mean(popularity)]
+        items[i, j] = len(found)
+        if found:
+            lift[i, j] = np.mean(found)
+        if len(found) > 1:
+            error[i, j] = np.std(found, ddof=1) / np.sqrt(len(found))
+    return lift, error, items
+
+
+def with_rates(model, **changes):
+    """The model of two classes with other rates."""
+    names = ("group_sensitivity", "group_specificity", "sensitivity_given_group", "specificity_given_group")
+    rates = {name: getattr(model, name) for name in ("groups", "class_balance", *names, "copy_of")}
+    return LatentModel(**(rates | changes))

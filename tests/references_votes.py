@@ -16,18 +16,16 @@ def pattern_counts(codes, weights):
     return counts
 
 
-def pair_counts(codes, weights):
+def pair_tables(codes, n_symbols, weights):
     """Look at every item and every pair of voters."""
     m = codes.shape[1]
-    both, first_positive, both_positive = (np.zeros((m, m), dtype=np.int64) for _ in range(3))
+    tables = np.zeros((n_symbols, n_symbols, m, m), dtype=np.int64)
     for row, weight in zip(codes, weights, strict=True):
         for i in range(m):
             for j in range(m):
                 if row[i] >= 0 and row[j] >= 0:
-                    both[i, j] += weight
-                    first_positive[i, j] += weight * (row[i] == 1)
-                    both_positive[i, j] += weight * (row[i] == 1) * (row[j] == 1)
-    return both, first_positive, both_positive
+                    tables[row[i], row[j], i, j] += weight
+    return tables
 
 
 def majority(codes):
@@ -67,30 +65,22 @@ def dawid_skene(codes, n_iter, pseudo=0.01):
 
 def unit_votes(table, groups, hub=None):
     """Expected counts (labels, latents, votes) when every group, and every voter that is alone, has one soft vote."""
-    negative, positive = (table.codes == 0).astype(float), (table.codes == 1).astype(float)
+    n_classes = table.n_symbols
+    said = np.stack([table.codes == label for label in range(n_classes)], axis=2).astype(float)
     own_latent = np.bincount(groups) >= 2
-    alone = ~own_latent[groups]
-    total, units = positive[:, alone].sum(axis=1), (positive + negative)[:, alone].sum(axis=1)
-    members = {int(group): np.flatnonzero(groups == group) for group in np.flatnonzero(own_latent)}
-    latent_of = {}
-    for group, voters in members.items():
-        said_positive = positive[:, voters].sum(axis=1)
-        said = said_positive + negative[:, voters].sum(axis=1)
-        asked = said > 0
-        mean = np.divide(said_positive, said, out=np.full(len(said), 0.5), where=asked)
-        latent_of[group] = (np.stack([1 - mean, mean], axis=1), asked)
-        total, units = total + np.where(asked, mean, 0.0), units + asked
+    unit = np.stack([said[:, groups == group].sum(axis=1) for group in range(len(own_latent))], axis=1)
+    cast = unit.sum(axis=2, keepdims=True)
+    mean = unit / np.maximum(cast, 1)
     if hub is None:
-        share = total / np.maximum(units, 1)
-        hub = np.stack([1 - share, share], axis=1)
+        hub = mean.sum(axis=1) / np.maximum((cast > 0).sum(axis=1), 1)
+        hub[:, 0] = 1 - hub[:, 1:].sum(axis=1)
     n_states = hub.shape[1]
     weight = hub * table.counts[:, None]
-    latents = np.zeros((len(own_latent), 2, n_states))
-    votes = np.zeros((len(groups), max(n_states, 2), 2))
-    votes[alone, :n_states, 0] = negative[:, alone].T @ weight
-    votes[alone, :n_states, 1] = positive[:, alone].T @ weight
-    for group, (latent, asked) in latent_of.items():
-        latents[group] = latent[asked].T @ weight[asked]
-        voters, counted = members[group], latent * table.counts[:, None]
-        votes[voters, :2, 0], votes[voters, :2, 1] = negative[:, voters].T @ counted, positive[:, voters].T @ counted
+    latents = np.zeros((len(own_latent), n_classes, n_states))
+    votes = np.zeros((len(groups), max(n_states, n_classes), n_classes))
+    for group in np.flatnonzero(own_latent):
+        latents[group] = mean[:, group].T @ weight
+    for voter, group in enumerate(groups):
+        parent = mean[:, group] * table.counts[:, None] if own_latent[group] else weight
+        votes[voter, : parent.shape[1]] = parent.T @ said[:, voter]
     return weight.sum(axis=0), latents, votes

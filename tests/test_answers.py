@@ -112,11 +112,20 @@ def test_parts_must_fit_together(frame):
     model = gl.DawidSkene().partial_fit(frame)
     with pytest.raises(ValueError, match="X has 4 features, but DawidSkene is expecting 10 features"):
         model.partial_fit(frame.iloc[:, :4])
-    with pytest.raises(ValueError, match="Unknown label 'maybe'"):
-        model.partial_fit(frame.replace("yes", "maybe"))
     renamed = gl.DawidSkene().partial_fit(frame.rename(columns={"voter 1": "other"}))
     with pytest.raises(ValueError, match="feature names should match"):
         model.merge(renamed)
+
+
+def test_labels_of_later_parts_become_classes(frame):
+    """A part with a new label is as if all votes had come at once, also when a part shows one label only."""
+    later = frame.replace("yes", "maybe")
+    whole = gl.DawidSkene().fit(pd.concat([frame, later, frame.replace("yes", "no")]))
+    model = gl.DawidSkene().partial_fit(frame).partial_fit(later).partial_fit(frame.replace("yes", "no"))
+    assert model.classes_.tolist() == whole.classes_.tolist() == ["maybe", "no", "yes"]
+    np.testing.assert_array_equal(model.confusion_, whole.confusion_)
+    merged = gl.DawidSkene().partial_fit(frame).merge(gl.DawidSkene().partial_fit(later))
+    assert merged.classes_.tolist() == ["maybe", "no", "yes"]
 
 
 def test_the_first_part_may_show_one_class_if_both_are_named(frame):
@@ -124,7 +133,9 @@ def test_the_first_part_may_show_one_class_if_both_are_named(frame):
     model = gl.MajorityVote()
     with pytest.raises(ValueError, match="only one class occurs"):
         model.partial_fit(only_no)
-    model.partial_fit(only_no, classes=["no", "yes"]).partial_fit(frame.iloc[50:])
+    with pytest.warns(gl.VotesWarning, match="Nobody votes for 'yes'"):
+        model.partial_fit(only_no, classes=["no", "yes"])
+    model.partial_fit(frame.iloc[50:])
     expected = gl.MajorityVote().fit(pd.concat([only_no, frame.iloc[50:]]))
     np.testing.assert_array_equal(model.sensitivity_, expected.sensitivity_)
 

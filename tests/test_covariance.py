@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 import goldless as gl
-from goldless.votes.pairs import PairCounts
+from goldless.votes.pairs import PairTables
 
 
 def test_equals_numpy_on_complete_votes(rng):
     codes = rng.integers(0, 2, (200, 5)).astype(np.int8)
-    estimate = PairCounts.of(codes).covariance()
+    estimate = PairTables.of(codes).covariance()
     np.testing.assert_allclose(estimate.covariance, np.cov(2.0 * codes.T - 1), atol=1e-12)
     np.testing.assert_allclose(estimate.mean, 2 * codes.mean(axis=0) - 1)
 
 
 def test_missing_votes_are_pairwise_complete(rng):
     codes = rng.integers(-1, 2, (300, 4)).astype(np.int8)
-    estimate = PairCounts.of(codes).covariance()
+    estimate = PairTables.of(codes).covariance()
     for i in range(4):
         for j in range(4):
             both = (codes[:, i] >= 0) & (codes[:, j] >= 0)
@@ -31,7 +31,7 @@ def test_missing_votes_are_pairwise_complete(rng):
 
 def test_a_pair_without_common_items_is_unknown():
     codes = np.array([[1, -1, 0], [0, -1, 1], [-1, 1, 1], [-1, 0, 0]], dtype=np.int8)
-    estimate = PairCounts.of(codes).covariance()
+    estimate = PairTables.of(codes).covariance()
     assert estimate.covariance[0, 1] == 0
     assert estimate.standard_error[0, 1] == np.inf
     assert not estimate.known[0, 1]
@@ -40,7 +40,7 @@ def test_a_pair_without_common_items_is_unknown():
 
 def test_standard_errors_are_the_spread_over_samples(rng):
     model = gl.random_model([2, 1, 1], imbalance=0.3, random_state=rng)
-    estimates = [PairCounts.of(model.sample(400, rng)[0]).covariance() for _ in range(2000)]
+    estimates = [PairTables.of(model.sample(400, rng)[0]).covariance() for _ in range(2000)]
     spread = np.std([estimate.covariance for estimate in estimates], axis=0)
     stated = np.mean([estimate.standard_error for estimate in estimates], axis=0)
     off = ~np.eye(4, dtype=bool)

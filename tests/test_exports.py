@@ -21,6 +21,7 @@ PUBLIC = [
     "OracleLatent",
     "Panel",
     "SpectralMetaLearner",
+    "TreeModel",
     "VoteStream",
     "Votes",
     "VotesWarning",

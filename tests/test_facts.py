@@ -172,21 +172,24 @@ def test_questions_end_with_the_items():
 
 def test_a_reading_that_foretells_the_labels_gains():
     ratios = np.array([[3.0, -3.0, 3.0], [-3.0, 3.0, -3.0], [0.0, 0.0, 0.0]])
-    evidence = label_evidence(ratios, np.array([True, False, True]), np.ones(3))
+    evidence = label_evidence(np.stack([0 * ratios, ratios], axis=2), np.array([1, 0, 1]), np.ones(3))
     assert evidence[0] > evidence[2] > evidence[1]
 
 
 def test_names_of_classes_do_not_change_what_labels_tell(rng):
-    ratios, positive, items = rng.normal(0, 8, (4, 30)), rng.random(30) < 0.3, rng.integers(1, 4, 30).astype(float)
-    evidence = label_evidence(ratios, positive, items)
-    np.testing.assert_allclose(label_evidence(-ratios, ~positive, items), evidence)
+    for n_classes in (2, 3, 5):
+        of_classes, labels = rng.normal(0, 8, (4, 30, n_classes)), rng.integers(0, n_classes, 30)
+        items = rng.integers(1, 4, 30).astype(float)
+        order = rng.permutation(n_classes)
+        renamed = label_evidence(of_classes[:, :, order], np.argsort(order)[labels], items)
+        np.testing.assert_allclose(renamed, label_evidence(of_classes, labels, items))
 
 
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
         ({"anchors": {5_000: 1}}, "rows 0 to 1499"),
-        ({"anchors": {"a": 1}}, "rows of X by their number, from 0"),
+        ({"anchors": {"a": 1}}, r"anchors must map row numbers \(from 0\) to labels"),
         ({"anchors": {3: "maybe"}}, "Unknown label 'maybe'"),
         ({"anchors": [1, -1]}, "each of 1500 rows, got 2"),
         ({"class_balance": 1.5}, "between 0 and 1, got 1.5"),
@@ -215,7 +218,7 @@ def test_voters_can_be_trusted_by_name():
     named = type(votes)(votes.codes, votes.classes, np.array(["a", "b", "c"]))
     facts = Facts.read(named, NO_LABELS, None, {"c": (0.9, 0.8)})
     np.testing.assert_array_equal(facts.trusted, [2])
-    np.testing.assert_allclose(facts.sensitivity, [np.nan, np.nan, 0.9])
+    np.testing.assert_allclose(facts.confusion[:, 1, 1], [np.nan, np.nan, 0.9])
 
 
 @pytest.mark.parametrize("estimator", [gl.LatentSML(), gl.DawidSkene()])

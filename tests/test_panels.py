@@ -9,7 +9,7 @@ import pytest
 
 import goldless as gl
 from goldless.fitting.panels import judge_panels
-from goldless.maths.panels import PanelChooser, worth_their_cost
+from goldless.maths.panels import PanelChooser, TwoClassJudge, worth_their_cost
 from goldless.votes.sample import _MOST_PATTERNS, VoteSample
 
 NAMES = [f"v{i}" for i in range(12)]
@@ -32,7 +32,8 @@ COST = dict(zip(NAMES, [3, 1, 2, 5, 1, 4, 2, 2, 1, 6, 3, 2], strict=True))
 
 def chooser_of(codes, weights, cost=None):
     m = codes.shape[1]
-    return PanelChooser(codes, weights, np.ones(m) if cost is None else cost, np.array([], int), np.arange(m))
+    judge = TwoClassJudge(codes, weights)
+    return PanelChooser(judge, np.ones(m) if cost is None else cost, np.array([], int), np.arange(m))
 
 
 def slow_vote_accuracy(codes, weights, voters):
@@ -225,7 +226,7 @@ def test_a_large_table_is_sampled_evenly(rng):
     n = 3 * _MOST_PATTERNS
     codes = np.unpackbits(np.arange(n, dtype=">u4").view(np.uint8).reshape(n, 4), axis=1)[:, 12:].astype(np.int8)
     counts, posterior = rng.integers(1, 9, n), rng.random(n)
-    sample = VoteSample.of(codes, counts, posterior)
+    sample = VoteSample.of(codes, counts, np.stack([1 - posterior, posterior], axis=1))
     assert sample.weights.shape[1] <= _MOST_PATTERNS
     np.testing.assert_allclose(sample.weights.sum(axis=1), 1, rtol=1e-5)
     for label, share in enumerate((1 - posterior, posterior)):
@@ -250,7 +251,7 @@ def test_panels_and_the_diagnosis_count_effective_votes_alike(votes, model):
     for panel in model.panels():
         columns = [NAMES.index(name) for name in panel.voters]
         assert panel.effective_votes == pytest.approx(diagnosis.effective_votes_of(columns), abs=1e-4)
-    everyone = judge_panels(model, [NAMES])[0]
+    everyone = judge_panels(model.fitted_, [NAMES])[0]
     assert everyone.effective_votes == pytest.approx(diagnosis.effective_votes, abs=1e-4)
 
 
@@ -259,5 +260,5 @@ def test_a_voter_that_says_nothing_is_no_effective_vote(votes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = gl.LatentSML(structure=np.append(GROUPS, 7)).fit(X)
-    with_it, without = judge_panels(model, [["v0", "v7", "quiet"], ["v0", "v7"]])
+    with_it, without = judge_panels(model.fitted_, [["v0", "v7", "quiet"], ["v0", "v7"]])
     assert with_it.effective_votes == without.effective_votes

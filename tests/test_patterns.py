@@ -7,23 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldless.votes.patterns import PatternTable
+from goldless.votes.rows import PatternTable, Rows
 from references_votes import pattern_counts
 
 
 @st.composite
 def weighted_codes(draw, max_items=60, max_voters=20, n_voters=None):
-    """Blocks of codes, with or without missing votes, with many or few repeated rows, and counts."""
+    """Codes of two to ten symbols, with or without missing votes, many or few repeated rows, and counts."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     m = draw(st.integers(1, max_voters)) if n_voters is None else n_voters
-    rows = rng.integers(draw(st.sampled_from([-1, 0])), 2, (draw(st.integers(1, 30)), m)).astype(np.int8)
+    symbols = draw(st.sampled_from([2, 3, 10]))
+    rows = rng.integers(draw(st.sampled_from([-1, 0])), symbols, (draw(st.integers(1, 30)), m)).astype(np.int8)
     codes = rows[rng.integers(0, len(rows), draw(st.integers(0, max_items)))]
     return codes, rng.integers(0, draw(st.sampled_from([2, 9, 2**40])), len(codes))
 
 
 def assert_same_table(one, other):
     """Equal bit for bit."""
-    np.testing.assert_array_equal(one.packed, other.packed)
+    np.testing.assert_array_equal(one.bits, other.bits)
     np.testing.assert_array_equal(one.counts, other.counts)
     assert one.counts.dtype == other.counts.dtype == np.int64
     assert (one.n_voters, one.complete) == (other.n_voters, other.complete)
@@ -32,7 +33,7 @@ def assert_same_table(one, other):
 @given(weighted_codes())
 def test_rows_and_counts_are_those_of_a_dictionary(block):
     codes, weights = block
-    table = PatternTable.of(codes, weights)
+    table = PatternTable.of(codes, counts=weights)
     found = dict(zip(map(tuple, table.codes.tolist()), table.counts.tolist(), strict=True))
     assert found == dict(pattern_counts(codes, weights))
     assert table.n_patterns == len(found)
@@ -51,7 +52,7 @@ def test_weights_are_repetition(block):
     codes, weights = block
     weights = weights % 5
     repeated = PatternTable.of(np.repeat(codes, weights, axis=0))
-    weighted = PatternTable.of(codes[weights > 0], weights[weights > 0])
+    weighted = PatternTable.of(codes[weights > 0], counts=weights[weights > 0])
     assert_same_table(weighted, repeated)
 
 
@@ -60,17 +61,17 @@ def test_order_of_the_items_is_irrelevant(block, random):
     codes, weights = block
     order = list(range(len(codes)))
     random.shuffle(order)
-    assert_same_table(PatternTable.of(codes[order], weights[order]), PatternTable.of(codes, weights))
+    assert_same_table(PatternTable.of(codes[order], counts=weights[order]), PatternTable.of(codes, counts=weights))
 
 
 @given(weighted_codes(n_voters=7), weighted_codes(n_voters=7))
 def test_tables_add_to_the_table_of_all(one, other):
     """Also when only one of them has missing votes, or none has items."""
-    both = PatternTable.of(np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]]))
-    total = PatternTable.of(*one) + PatternTable.of(*other)
+    both = PatternTable.of(np.concatenate([one[0], other[0]]), counts=np.concatenate([one[1], other[1]]))
+    total = PatternTable.of(one[0], counts=one[1]) + PatternTable.of(other[0], counts=other[1])
     assert_same_table(total, both)
     np.testing.assert_array_equal(total.inverse, both.inverse)
-    assert_same_table(PatternTable.of(*other) + PatternTable.of(*one), both)
+    assert_same_table(PatternTable.of(other[0], counts=other[1]) + PatternTable.of(one[0], counts=one[1]), both)
 
 
 def test_any_chunking_gives_the_same_table(rng):
@@ -91,9 +92,9 @@ def test_tables_of_different_voters_do_not_add():
 def test_some_voters_are_the_table_of_their_columns(block, order, k):
     codes, weights = block
     chosen = np.array(order[:k])
-    table = PatternTable.of(codes, weights)
+    table = PatternTable.of(codes, counts=weights)
     part = table.voters(chosen)
-    assert_same_table(part, PatternTable.of(np.ascontiguousarray(codes[:, chosen]), weights))
+    assert_same_table(part, PatternTable.of(np.ascontiguousarray(codes[:, chosen]), counts=weights))
     np.testing.assert_array_equal(part.codes[part.inverse], table.codes[:, chosen])
 
 
@@ -101,8 +102,8 @@ def test_some_voters_are_the_table_of_their_columns(block, order, k):
 def test_informative_items_are_those_with_a_vote(block, k):
     codes, weights = block
     kept = (codes[:, :k] >= 0).any(axis=1) & (weights > 0)
-    expected = PatternTable.of(np.ascontiguousarray(codes[kept, :k]), weights[kept])
-    assert_same_table(PatternTable.of(codes, weights).informative(np.arange(k)), expected)
+    expected = PatternTable.of(np.ascontiguousarray(codes[kept, :k]), counts=weights[kept])
+    assert_same_table(PatternTable.of(codes, counts=weights).informative(np.arange(k)), expected)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -120,6 +121,19 @@ def test_threads_change_nothing(rng, monkeypatch, missing):
 
 def test_a_table_without_missing_votes_is_packed_tighter(rng):
     codes = rng.integers(0, 2, (50, 16)).astype(np.int8)
-    assert PatternTable.of(codes).packed.shape[1] == 2
+    assert PatternTable.of(codes).bits.shape[1] == 2
     codes[0, 0] = -1
-    assert PatternTable.of(codes).packed.shape[1] == 4
+    assert PatternTable.of(codes).bits.shape[1] == 4
+    codes[0, 0] = 2  # two bits a vote, and the plane of missing votes between them
+    assert PatternTable.of(codes).bits.shape[1] == 6
+    assert PatternTable.of(codes).complete
+
+
+@pytest.mark.parametrize("n_symbols", [2, 3, 4, 5, 16, 17, 100])
+@pytest.mark.parametrize("missing", [False, True])
+def test_packed_rows_keep_every_code(rng, n_symbols, missing):
+    codes = rng.integers(-1 if missing else 0, n_symbols, (50, 21)).astype(np.int8)
+    rows = Rows.of(codes)
+    np.testing.assert_array_equal(rows.codes, codes)
+    assert rows.complete is not missing
+    np.testing.assert_array_equal(rows.voted(np.array([3, 4])), (codes[:, [3, 4]] >= 0).any(axis=1))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,6 @@ from sklearn.base import clone
 
 import goldless as gl
 from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, OracleLatent, SpectralMetaLearner, VotesWarning
-from goldless.votes.sample import VoteSample
 
 X, Y, TRUE_MODEL = gl.simulate_votes(
     300, groups=[3, 1, 1, 1], random_state=0, voter_accuracy=(0.8, 0.95), return_model=True
@@ -41,8 +42,9 @@ CLASSES = {
 def assert_equal(one, other):
     """Equal and of the same type, through dictionaries, tuples and models."""
     assert type(one) is type(other)
-    if isinstance(one, gl.LatentModel | VoteSample):
-        assert_equal(vars(one), vars(other))
+    if dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            assert_equal(getattr(one, field.name), getattr(other, field.name))
     elif isinstance(one, dict):
         assert list(one) == list(other)
         for name in one:
@@ -106,7 +108,7 @@ def test_the_file_is_plain_json_with_a_version(tmp_path):
     DawidSkene().fit(X).save(tmp_path / "model.json")
     text = (tmp_path / "model.json").read_text()
     document = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert (document["format"], document["version"], document["estimator"]) == ("goldless-model", 1, "DawidSkene")
+    assert (document["format"], document["version"], document["estimator"]) == ("goldless-model", 2, "DawidSkene")
 
 
 # -- what cannot be loaded ----------------------------------------------------------------------------------
@@ -137,9 +139,9 @@ def test_other_json_is_refused(tmp_path, text):
     refused(tmp_path, text, "does not say format 'goldless-model'")
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None])
+@pytest.mark.parametrize("version", [0, 3, "1", None])
 def test_unknown_versions_are_refused(tmp_path, document, version):
-    sentence = rf"has model version {version!r}, this goldless reads version 1; save it again"
+    sentence = rf"has model version {version!r}, this goldless reads versions 1 and 2; save it again"
     refused(tmp_path, json.dumps(document | {"version": version}), sentence)
 
 
@@ -150,6 +152,7 @@ def test_truncated_files_are_refused(tmp_path, document, share):
 
 
 def damage(document, what):
+    fitted = document["fitted"]["of"]
     match what:
         case "no estimator":
             del document["estimator"]
@@ -158,27 +161,29 @@ def damage(document, what):
         case "unknown parameter":
             document["parameters"]["shell"] = "rm"
         case "a method for an attribute":
-            document["fitted"]["predict"] = 1
+            fitted["subset"] = 1
         case "nothing fitted":
-            document["fitted"] = {}
+            document["fitted"]["of"] = {}
         case "fitted is a list":
             document["fitted"] = []
         case "no classes":
-            del document["fitted"]["classes_"]
+            del fitted["classes"]
         case "three classes":
-            document["fitted"]["classes_"]["array"] = [1, 2, 3]
+            fitted["classes"] |= {"array": [1, 2, 3], "shape": [3]}
         case "no model":
-            del document["fitted"]["latent_model_"]
+            del fitted["model"]
         case "a rate above one":
-            document["fitted"]["latent_model_"]["model"]["sensitivity_given_group"]["array"][0] = 1.5
+            fitted["model"]["of"]["votes"]["array"][0][0][0] = 1.5
         case "a voter lost":
-            document["fitted"]["n_features_in_"] = 5
+            fitted["model"]["of"]["groups"] |= {"array": [0, 1, 2, 3, 4], "shape": [5]}
         case "no tie rule":
-            del document["fitted"]["_tie_code_"]
+            del fitted["tie_order"]
         case "strange type":
-            document["fitted"]["classes_"]["dtype"] = "no such type"
+            fitted["classes"]["dtype"] = "no such type"
         case "strange value":
-            document["fitted"]["classes_"] = {"what": 1}
+            fitted["classes"] = {"what": 1}
+        case "strange kind":
+            fitted["model"]["kind"] = "Path"
     return document
 
 
@@ -186,7 +191,7 @@ def damage(document, what):
     "what",
     ["no estimator", "unknown estimator", "unknown parameter", "a method for an attribute", "nothing fitted",
      "fitted is a list", "no classes", "three classes", "no model", "a rate above one", "a voter lost", "no tie rule",
-     "strange type", "strange value"],
+     "strange type", "strange value", "strange kind"],
 )  # fmt: skip
 def test_damaged_models_are_refused(tmp_path, document, what):
     refused(tmp_path, json.dumps(damage(document, what)), "is a damaged goldless model")
@@ -201,7 +206,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no directory '.*none' to save 'model.json' in"):
+    with pytest.raises(FileNotFoundError, match=r"no folder '.*none' to write 'model.json' in"):
         MajorityVote().fit(X).save(tmp_path / "none" / "model.json")
 
 
@@ -210,7 +215,7 @@ def test_what_json_cannot_hold_is_named_and_leaves_the_old_file(tmp_path):
     MajorityVote().fit(X).save(path)
     before = path.read_bytes()
     strange = MajorityVote().fit(np.array([b"no", b"yes"])[(X > 0).astype(int)])
-    with pytest.raises(TypeError, match="classes_ cannot be saved: JSON has no bytes"):
+    with pytest.raises(TypeError, match="classes cannot be saved: JSON has no bytes"):
         strange.save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["model.json"]
@@ -242,3 +247,54 @@ def test_saving_again_replaces(tmp_path):
     MajorityVote().fit(X).save(tmp_path / "model.json")
     DawidSkene().fit(X).save(tmp_path / "model.json")
     assert isinstance(gl.load(tmp_path / "model.json"), DawidSkene)
+
+
+# -- files of the first edition -----------------------------------------------------------------------------
+
+FIRST_EDITION = Path(__file__).parent / "data" / "version1"
+
+
+@pytest.mark.parametrize("path", sorted(FIRST_EDITION.glob("[!a]*.json")), ids=lambda path: path.stem)
+def test_models_of_version_1_answer_as_they_did(path, tmp_path):
+    recorded = json.loads((FIRST_EDITION / "answers.json").read_text())
+    model, answers = gl.load(path), recorded["answers"][path.stem]
+    votes = np.array(recorded["votes"], dtype=float)
+    if path.stem == "dawid_skene":
+        words = np.where(np.isnan(votes), None, np.where(votes > 0, "yes", "no"))
+        votes = pd.DataFrame(words, columns=list("abcdefghi"))
+    for loaded in (model, saved_again(model, tmp_path)):
+        assert loaded.predict(votes).tolist() == answers["labels"]
+        np.testing.assert_allclose(loaded.predict_proba(votes)[:, 1], answers["probability"], atol=1e-12)
+        np.testing.assert_allclose(loaded.sensitivity_, answers["sensitivity"], atol=1e-12)
+
+
+def saved_again(model, folder):
+    model.save(folder / "again.json")
+    return gl.load(folder / "again.json")
+
+
+def test_panels_and_questions_of_a_model_of_version_1():
+    recorded = json.loads((FIRST_EDITION / "answers.json").read_text())
+    votes = np.array(recorded["votes"], dtype=float)
+    model = gl.load(FIRST_EDITION / "groups.json")
+    assert len(model.select(3)) == 3
+    assert len(model.next_to_label(votes, 5).rows) == 5
+
+
+def test_votes_in_parts_are_not_forgotten_by_saving(tmp_path):
+    """A model that is saved, loaded and given more votes is that of all votes."""
+    whole = DawidSkene().partial_fit(X)
+    half = DawidSkene().partial_fit(X[:100])
+    grown = saved_again(half, tmp_path).partial_fit(X[100:])
+    np.testing.assert_array_equal(grown.sensitivity_, whole.sensitivity_)
+    np.testing.assert_array_equal(grown.predict_proba(X), whole.predict_proba(X))
+
+
+@pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarning")
+@pytest.mark.parametrize("estimator", [MajorityVote(), DawidSkene(), LatentSML()], ids=lambda e: type(e).__name__)
+def test_models_of_several_classes_are_kept(estimator, tmp_path):
+    votes, _ = gl.simulate_votes(300, groups=[3, 1, 1, 1], n_classes=4, missing_rate=0.2, random_state=1)
+    model = estimator.fit(votes)
+    loaded = saved_again(model, tmp_path)
+    assert_equal(vars(loaded), vars(model))
+    np.testing.assert_array_equal(loaded.predict_proba(votes), model.predict_proba(votes))

@@ -1,6 +1,5 @@
 """The structure search, its prices, and the readings it reports."""
 
-import dataclasses
 import itertools
 import warnings
 
@@ -16,12 +15,13 @@ from goldless.maths.checks import relabel
 from goldless.maths.structure.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
 from goldless.maths.structure.prices import group_prices, weak_group_prices
 from goldless.maths.structure.search import covariance_misfit, likely_partitions, search_structure
-from goldless.votes.pairs import PairCounts
+from goldless.votes.pairs import PairTables
+from references import with_rates
 from strategies import seeds
 
 
 def covariance_of(model, n_items, rng):
-    return PairCounts.of(model.sample(n_items, rng)[0]).covariance()
+    return PairTables.of(model.sample(n_items, rng)[0]).covariance()
 
 
 def slow_residual(covariance, weight, groups, loading, coupling):
@@ -95,7 +95,7 @@ def test_permuting_voters_permutes_the_structure(rng):
     codes = model.sample(5000, rng)[0]
     order = rng.permutation(16)
     found, permuted = (
-        search_structure(PairCounts.of(np.ascontiguousarray(votes)).covariance(), 5000)
+        search_structure(PairTables.of(np.ascontiguousarray(votes)).covariance(), 5000)
         for votes in (codes, codes[:, order])
     )
     np.testing.assert_array_equal(permuted.groups, relabel(found.groups[order]))
@@ -150,7 +150,7 @@ def test_weak_voters_count_for_the_root_before_they_are_worth_a_place_in_a_group
         rng = np.random.default_rng(seed)
         drawn = gl.random_model([9] + [1] * 11, group_accuracy=(0.6, 0.7), random_state=rng)
         rates = np.repeat([0.8, 0.7, 0.515], [9, 7, 4])
-        model = dataclasses.replace(drawn, sensitivity_given_group=rates, specificity_given_group=rates)
+        model = with_rates(drawn, sensitivity_given_group=rates, specificity_given_group=rates)
         groups = search_structure(covariance_of(model, 10_000, rng), 10_000).groups
         found += np.array_equal(groups[:9], np.zeros(9)) and voters_in_groups(groups) == 9
     assert found >= 6
@@ -348,7 +348,7 @@ def test_one_or_two_voters_are_labelled_by_and_told_that_it_is_a_guess(n_voters)
 def test_which_of_two_pairs_echoes_is_left_open():
     """Four voters: the pair found and the pair of the others fit alike, and the user is told."""
     base = gl.random_model([2, 1, 1], random_state=4)
-    model = dataclasses.replace(
+    model = with_rates(
         base,
         group_sensitivity=[0.75, 1, 1],
         group_specificity=[0.75, 1, 1],
@@ -390,7 +390,7 @@ def hard_model(sizes, seed, imbalance=0.0, **ranges):
             if name in ranges:
                 of_voter = np.where(chosen, rng.uniform(*ranges[name], len(of_voter)), of_voter)
         changes |= {f"group_{side}": of_group, f"{side}_given_group": of_voter}
-    return dataclasses.replace(model, **changes), rng
+    return with_rates(model, **changes), rng
 
 
 @pytest.mark.parametrize(
@@ -455,13 +455,13 @@ def test_the_balance_prior_stays_where_a_class_would_be_tiny():
 def test_resamples_compare_only_likely_groupings_and_find_the_same(rng):
     model = gl.random_model([3] + [1] * 4, group_accuracy=(0.6, 0.8), random_state=rng)
     codes = model.sample(400, rng)[0]
-    likely = likely_partitions(PairCounts.of(codes).covariance(), 400, 100)
+    likely = likely_partitions(PairTables.of(codes).covariance(), 400, 100)
     assert len(likely) < len(set_partitions(7)) / 2
     for _ in range(5):
-        estimate = PairCounts.of(codes[rng.integers(400, size=400)]).covariance()
+        estimate = PairTables.of(codes[rng.integers(400, size=400)]).covariance()
         among, everywhere = (search_structure(estimate, 400, among=rows) for rows in (likely, None))
         np.testing.assert_array_equal(among.groups, everywhere.groups)
-    assert likely_partitions(PairCounts.of(codes[:, :3].copy()).covariance(), 400, 10) is None
+    assert likely_partitions(PairTables.of(codes[:, :3].copy()).covariance(), 400, 10) is None
 
 
 def echoing_pair(correlation, n_items, n_voters, rng):
@@ -480,7 +480,7 @@ def test_how_faint_an_echo_can_be_and_still_show(n_items, n_voters, rng):
         for _ in range(20):
             price = group_prices(n_voters, np.log(n_items), 2.0)[2]
             correlation = times * np.sqrt(price / n_items) / 0.84  # in units of the spread within a class
-            estimate = PairCounts.of(echoing_pair(correlation, n_items, n_voters, rng)).covariance()
+            estimate = PairTables.of(echoing_pair(correlation, n_items, n_voters, rng)).covariance()
             results.append(search_structure(estimate, n_items))
         found[times] = np.mean([result.groups[0] == result.groups[1] for result in results])
         faintest = np.median([result.faintest_pair for result in results])

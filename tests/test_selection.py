@@ -38,7 +38,7 @@ def test_panels_are_nested():
 
 
 def test_copies_come_last():
-    model = embed(echo_model(), np.array([0, 0, 1, 2, 3, 4, 5]), np.full(7, 0.5))
+    model = embed(echo_model(), np.array([0, 0, 1, 2, 3, 4, 5]), np.full((7, 2), 0.5))
     assert select_voters(model, 7)[-1] == 1
 
 

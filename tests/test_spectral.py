@@ -14,8 +14,8 @@ from goldless.maths.spectral import (
     rates_from_loadings,
     spectral_loadings,
 )
-from goldless.votes.passes import centred_votes, third_moment
-from goldless.votes.patterns import PatternTable
+from goldless.votes.passes import VoteSums, centred_votes, third_moment
+from goldless.votes.rows import PatternTable
 from strategies import seeds
 
 
@@ -91,7 +91,8 @@ def test_two_stages_with_the_true_groups_find_the_model(hard, seed):
         return_model=True,
     )
     table = PatternTable.of(((X + 1) // 2).astype(np.int8))
-    model = two_stage_estimate(table, table.pair_counts.covariance(), truth.groups, ImbalanceRule("restricted"), hard)
+    votes, rule = VoteSums.of_table(table), ImbalanceRule("restricted")
+    model = two_stage_estimate(votes, table.pairs.covariance(), truth.groups, rule, hard)
     # hard values attenuate the latents' accuracy, soft ones are corrected for it
     tolerance = 0.12 if hard else 0.05
     np.testing.assert_allclose(model.sensitivity_given_group, truth.sensitivity_given_group, atol=0.08)
@@ -101,11 +102,9 @@ def test_two_stages_with_the_true_groups_find_the_model(hard, seed):
 def test_without_groups_two_stages_are_one(seed):
     X, _ = gl.simulate_votes(3000, [1] * 6, random_state=seed)
     table = PatternTable.of(((X + 1) // 2).astype(np.int8))
-    estimate, rule = table.pair_counts.covariance(), ImbalanceRule("restricted")
-    one, two = (
-        independent_estimate(table, estimate, rule),
-        two_stage_estimate(table, estimate, np.arange(6), rule),
-    )
+    estimate, rule = table.pairs.covariance(), ImbalanceRule("restricted")
+    votes = VoteSums.of_table(table)
+    one, two = independent_estimate(votes, estimate, rule), two_stage_estimate(votes, estimate, np.arange(6), rule)
     # the covariance of the second stage divides by n instead of n - 1
     np.testing.assert_allclose(two.sensitivity, one.sensitivity, atol=2e-3)
 

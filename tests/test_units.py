@@ -5,17 +5,18 @@ import dataclasses
 import numpy as np
 import pytest
 
-from goldless import LatentModel
+from goldless import TreeModel
 from goldless.kernels.packing import PackingPlan
 from goldless.maths.checks import relabel
-from goldless.maths.subtypes import SubtypeModel
 from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable
+from goldless.votes.rows import PatternTable
 from references_votes import unit_votes
+from strategies import random_rows
 
 SIZES = {"small": [3, 1, 2, 1, 1], "one byte": [8, 5, 1], "wide": [12, 1, 9, 4, 1, 1, 23]}
 by_sizes = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES.keys())
 with_missing = pytest.mark.parametrize("missing", [0.0, 0.4], ids=["complete", "missing"])
+of_classes = pytest.mark.parametrize("n_classes", [2, 3, 10])
 
 
 def draw_groups(sizes, rng):
@@ -24,51 +25,47 @@ def draw_groups(sizes, rng):
     return relabel(groups)
 
 
-def draw_model(groups, n_states, rng):
-    n_groups = groups.max() + 1
-    weights = rng.dirichlet(np.ones(n_states))
-    return SubtypeModel(
-        groups=groups,
-        state_weights=weights,
-        state_is_positive=np.arange(n_states) >= n_states // 2,
-        positive_share=np.linspace(0, 1, n_states),
-        positive_prior=0.5,
-        group_positive=rng.uniform(0.05, 0.95, (n_groups, n_states)),
-        vote_positive=rng.uniform(0.05, 0.95, (len(groups), n_states)),
+def draw_model(groups, n_classes, levels, rng):
+    """A hub with several states for each class; symbols are the classes."""
+    n_groups, n_states = groups.max() + 1, n_classes * levels
+    return TreeModel(
+        groups,
+        random_rows(rng, n_states),
+        random_rows(rng, n_groups, n_states, n_classes).transpose(0, 2, 1),
+        random_rows(rng, len(groups), n_states, n_classes),
+        state_class=random_rows(rng, n_states, n_classes),
     )
 
 
-def draw_codes(groups, missing, rng, n_rows=40):
-    codes = rng.integers(0, 2, (n_rows, len(groups))).astype(np.int8)
+def draw_codes(groups, missing, rng, n_classes=2, n_rows=40):
+    codes = rng.integers(0, n_classes, (n_rows, len(groups))).astype(np.int8)
     codes[rng.random(codes.shape) < missing] = -1
     return codes
 
 
 def slow_expectation(model, codes, counts):
     """E-step of one hub by Bayes' rule, row by row, group by group, voter by voter."""
-    n_states, groups = model.n_states, model.groups
-    labels = np.zeros(n_states)
-    latents = np.zeros((groups.max() + 1, 2, n_states))
-    votes = np.zeros((len(groups), n_states, 2))
+    groups, n_latent = model.groups, model.latents.shape[1]
+    labels, latents, votes = np.zeros(model.n_states), np.zeros(model.latents.shape), np.zeros(model.votes.shape)
     log_likelihood = 0.0
     for row, count in zip(codes, counts, strict=True):
-        of_vote = [lambda p, code=code: 1.0 if code < 0 else (p if code else 1 - p) for code in row]
-        hub, latent = model.state_weights.copy(), {}
-        for group in range(groups.max() + 1):
+        # Pr(vote of each voter | state of its parent)
+        of_vote = [model.votes[i, :, code] if code >= 0 else np.ones(model.votes.shape[1]) for i, code in enumerate(row)]
+        hub, latent = model.prior.copy(), {}
+        for group in range(model.n_groups):
             members = np.flatnonzero(groups == group)
-            if len(members) == 1:
-                hub *= [of_vote[members[0]](p) for p in model.vote_positive[members[0]]]
+            if not model.has_latent[group]:
+                hub *= of_vote[members[0]][: model.n_states]
                 continue
-            given = [np.prod([of_vote[i](model.vote_positive[i, a]) for i in members]) for a in (0, 1)]
-            joint = np.array([(1 - model.group_positive[group]) * given[0], model.group_positive[group] * given[1]])
+            given = np.prod([of_vote[i][:n_latent] for i in members], axis=0)
+            joint = given[:, None] * model.latents[group]
             hub *= joint.sum(axis=0)
             latent[group] = joint / joint.sum(axis=0)
         log_likelihood += count * np.log(hub.sum())
         hub *= count / hub.sum()
         labels += hub
         for i, code in enumerate(row):
-            alone = groups[i] not in latent
-            parent = hub if alone else latent[groups[i]] @ hub
+            parent = latent[groups[i]] @ hub if groups[i] in latent else hub
             if code >= 0:
                 votes[i, : len(parent), code] += parent
         for group, of_group in latent.items():
@@ -78,16 +75,18 @@ def slow_expectation(model, codes, counts):
 
 @by_sizes
 @with_missing
-@pytest.mark.parametrize("n_states", [2, 4])
-def test_a_pass_is_bayes_rule(sizes, missing, n_states, rng):
+@of_classes
+@pytest.mark.parametrize("levels", [1, 2])
+def test_a_pass_is_bayes_rule(sizes, missing, n_classes, levels, rng):
     groups = draw_groups(sizes, rng)
-    model = draw_model(groups, n_states, rng)
-    codes, counts = draw_codes(groups, missing, rng), rng.integers(1, 4, 40)
+    model = draw_model(groups, n_classes, levels, rng)
+    codes, counts = draw_codes(groups, missing, rng, n_classes), rng.integers(1, 4, 40)
     assert_pass_is_bayes_rule(model, codes, counts)
 
 
 def assert_pass_is_bayes_rule(model, codes, counts):
-    computed = GroupedPatterns(PatternTable.of(codes, counts), model.groups).expect(model)
+    table = PatternTable.of(codes, model.n_symbols, counts)
+    computed = GroupedPatterns(table, model.groups).expect(model)
     labels, latents, votes, log_likelihood = slow_expectation(model, codes, counts)
     np.testing.assert_allclose(computed.labels, labels, atol=1e-9)
     np.testing.assert_allclose(computed.latents, latents, atol=1e-9)
@@ -100,12 +99,13 @@ def assert_pass_is_bayes_rule(model, codes, counts):
 def test_a_pass_is_bayes_rule_where_groups_outvote_many_who_are_alone(n_states, doubt, rng):
     """Messages of many sure groups are products too small to weigh against a sum of logarithms as they are."""
     groups = draw_groups([9] * 14 + [1] * 16, rng)
-    model, alone = draw_model(groups, n_states, rng), np.bincount(groups) == 1
+    model, alone = draw_model(groups, 2, n_states // 2, rng), np.bincount(groups) == 1
     is_odd = np.arange(n_states) % 2 == 1
+    of_latent, of_vote = np.where(is_odd, 1 - doubt, doubt), np.where(is_odd, 0.999, 0.001)
     model = dataclasses.replace(
         model,
-        group_positive=np.where(is_odd, 1 - doubt, doubt) * np.ones((len(alone), 1)),
-        vote_positive=np.where(is_odd, 0.999, 0.001) * np.ones((len(groups), 1)),
+        latents=np.tile(np.stack([1 - of_latent, of_latent]), (len(alone), 1, 1)),
+        votes=np.tile(np.stack([1 - of_vote, of_vote], axis=1), (len(groups), 1, 1)),
     )
     side = rng.integers(0, 2, (40, 1))
     said = np.where(alone, 1 - side, side)[:, groups]
@@ -115,36 +115,48 @@ def test_a_pass_is_bayes_rule_where_groups_outvote_many_who_are_alone(n_states, 
 
 @by_sizes
 @with_missing
-def test_a_group_with_two_latent_states_is_a_mixture(sizes, missing, rng):
+@of_classes
+def test_a_group_is_a_mixture_over_its_latent(sizes, missing, n_classes, rng):
     groups = draw_groups(sizes, rng)
-    n_groups, n_voters = groups.max() + 1, len(groups)
-    rates = rng.uniform(0.1, 0.9, (2, n_groups)), rng.uniform(0.1, 0.9, (2, n_voters))
-    model = LatentModel(groups, 0.3, *rates[0], *rates[1])
-    codes = draw_codes(groups, missing, rng)
-    expected, latent = np.zeros((len(codes), 2)), np.zeros((len(codes), n_groups, 2, 2))
-    for group in range(n_groups):
-        members = groups == group
-        positive = np.stack([1 - model.specificity_given_group, model.sensitivity_given_group])[:, members]
-        said = codes[:, None, members]
-        given = np.where(said < 0, 1.0, np.where(said == 1, positive, 1 - positive)).prod(axis=2)
-        joint = given[:, :, None] * model.group_rates[group]
+    model = dataclasses.replace(draw_model(groups, n_classes, 1, rng), state_class=None, class_prior=None)
+    codes = draw_codes(groups, missing, rng, n_classes)
+    expected, latent = np.zeros((len(codes), n_classes)), np.zeros((len(codes), *model.latents.shape))
+    for group in range(model.n_groups):
+        given = np.ones((len(codes), n_classes))
+        for voter in np.flatnonzero(groups == group):
+            given *= np.where(codes[:, voter, None] < 0, 1.0, model.votes[voter][:, codes[:, voter]].T)
+        joint = given[:, :, None] * model.latents[group]
         expected += np.log(joint.sum(axis=1))
         latent[:, group] = joint / joint.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.class_log_likelihood(codes), expected, atol=1e-9)
-    np.testing.assert_allclose(model.log_likelihood_ratio(codes), expected[:, 1] - expected[:, 0], atol=1e-9)
-    hub = np.stack([1 - model.posterior(codes), model.posterior(codes)], axis=1)
-    np.testing.assert_allclose(model.group_posterior(codes), (latent[:, :, 1] * hub[:, None]).sum(axis=2), atol=1e-9)
+    np.testing.assert_allclose(model.class_evidence(codes), expected - expected[:, :1], atol=1e-9)
+    joint = np.exp(expected) * model.prior
+    np.testing.assert_allclose(model.log_likelihood(codes), np.log(joint.sum(axis=1)), atol=1e-9)
+    hub = joint / joint.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.posterior(codes), hub, atol=1e-9)
+    np.testing.assert_allclose(model.group_posterior(codes), (latent * hub[:, None, None]).sum(axis=3), atol=1e-9)
+
+
+@of_classes
+def test_classes_are_mixtures_of_the_states_of_a_hub(n_classes, rng):
+    groups = draw_groups([3, 1, 2, 1], rng)
+    model = draw_model(groups, n_classes, 2, rng)
+    codes = draw_codes(groups, 0.2, rng, n_classes)
+    posterior = model.state_posterior(codes) @ model.state_class
+    np.testing.assert_allclose(model.posterior(codes), posterior, atol=1e-9)
+    likelihood = np.log(posterior / model.class_prior)
+    np.testing.assert_allclose(model.class_evidence(codes), likelihood - likelihood[:, :1], atol=1e-9)
 
 
 @by_sizes
 @with_missing
+@of_classes
 @pytest.mark.parametrize("given", [False, True], ids=["own start", "given start"])
-def test_every_unit_has_one_soft_vote_to_start(sizes, missing, given, rng):
+def test_every_unit_has_one_soft_vote_to_start(sizes, missing, n_classes, given, rng):
     groups = draw_groups(sizes, rng)
-    codes = draw_codes(groups, missing, rng)
+    codes = draw_codes(groups, missing, rng, n_classes)
     codes[:2] = -1 if missing else codes[:2]
-    table = PatternTable.of(codes, rng.integers(1, 4, 40))
-    hub = rng.dirichlet(np.ones(4), table.n_patterns) if given else None
+    table = PatternTable.of(codes, n_classes, rng.integers(1, 4, 40))
+    hub = rng.dirichlet(np.ones(2 * n_classes), table.n_patterns) if given else None
     counts = GroupedPatterns(table, groups).unit_votes(hub)
     labels, latents, votes = unit_votes(table, groups, hub)
     np.testing.assert_allclose(counts.labels, labels, atol=1e-9)
@@ -154,16 +166,17 @@ def test_every_unit_has_one_soft_vote_to_start(sizes, missing, given, rng):
 
 @by_sizes
 @with_missing
-def test_packing_keeps_every_vote_and_leaves_out_who_is_left_out(sizes, missing, rng):
+@pytest.mark.parametrize("n_symbols", [2, 3, 7, 100])
+def test_packing_keeps_every_vote_and_leaves_out_who_is_left_out(sizes, missing, n_symbols, rng):
     groups = draw_groups(sizes, rng)
-    codes = draw_codes(groups, missing, rng)
-    plan = PackingPlan.for_groups(np.where(groups == 1, -1, groups), 3 if missing else 2)
+    codes = draw_codes(groups, missing, rng, n_symbols)
+    plan = PackingPlan.for_groups(np.where(groups == 1, -1, groups), n_symbols, bool(missing))
     packed = plan.pack(codes)
     for byte, (start, stop) in enumerate(zip(plan.byte_start[:-1], plan.byte_start[1:], strict=True)):
         rest = packed[:, byte].astype(int)
         for voter in plan.voters[start:stop]:
-            np.testing.assert_array_equal(rest % plan.n_states - (plan.n_states - 2), codes[:, voter])
-            rest //= plan.n_states
+            np.testing.assert_array_equal(rest % plan.radix - plan.missing, codes[:, voter])
+            rest //= plan.radix
     assert sorted(plan.voters) == list(np.flatnonzero(groups != 1))
     assert not packed[:, plan.n_bytes :].any()
 
@@ -173,20 +186,20 @@ def test_many_voters_of_mixed_groups_are_packed_digit_by_digit(missing, rng):
     groups = rng.permutation(np.repeat(np.arange(120), 3))
     codes = rng.integers(0, 2, (50, 360)).astype(np.int8)
     codes[rng.random(codes.shape) < missing] = -1
-    plan = PackingPlan.for_groups(groups, 3 if missing else 2)
+    plan = PackingPlan.for_groups(groups, 2, bool(missing))
     packed = plan.pack(codes)
     for voter, byte, weight in zip(
         plan.voters,
         np.repeat(np.arange(plan.n_bytes), np.diff(plan.byte_start)),
-        plan.n_states ** (np.arange(360) - np.repeat(plan.byte_start[:-1], np.diff(plan.byte_start))),
+        plan.radix ** (np.arange(360) - np.repeat(plan.byte_start[:-1], np.diff(plan.byte_start))),
         strict=True,
     ):
-        digit = packed[:, byte].astype(int) // weight % plan.n_states
-        np.testing.assert_array_equal(digit - (plan.n_states - 2), codes[:, voter])
+        digit = packed[:, byte].astype(int) // weight % plan.radix
+        np.testing.assert_array_equal(digit - plan.missing, codes[:, voter])
 
 
 def test_groups_share_bytes_but_never_cross_them(rng):
     groups = draw_groups([6, 2, 5, 3, 1, 1, 9], rng)
-    plan = PackingPlan.for_groups(groups, 2)
+    plan = PackingPlan.for_groups(groups, 2, missing=False)
     assert plan.n_bytes == 5  # 6 + 2, 5 + 3, 1 + 1 and two bytes for the nine
     assert plan.n_narrow == 3

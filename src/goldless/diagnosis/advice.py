@@ -22,6 +22,7 @@ _REJECTED = 0.05
 _Z = 1.96
 _TENTATIVE = 10  # voters; among fewer, groups are hints
 _PAIRS_NAMED = 3
+_NOTABLE_LIFT = 0.1  # share of the items on which two voters are both wrong
 
 
 class Contest(NamedTuple):
@@ -92,7 +93,7 @@ def remarks(panel: PanelVotes, same_wrong: SameWrongAnswer | None) -> list[str]:
             "Most votes come from voters that only ever say one class, so the votes cannot show how frequent the "
             "classes are: they are taken for equally frequent."
         )
-    pairs = [] if same_wrong is None else same_wrong.clear_pairs()
+    pairs = [] if same_wrong is None else same_wrong.clear_pairs(least=_NOTABLE_LIFT)
     if pairs:
         named = "; ".join(f"{panel.names[one]} and {panel.names[other]}" for one, other in pairs[:_PAIRS_NAMED])
         more = f"; and {len(pairs) - _PAIRS_NAMED} more pairs" if len(pairs) > _PAIRS_NAMED else ""

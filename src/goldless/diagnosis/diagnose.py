@@ -69,13 +69,15 @@ def diagnose(
     *Tests.* Both p-values come from the weighted residual of the covariance of the votes, with the directions in
     which the model can move taken out (:mod:`goldless.maths.fit_test`). The groups were chosen on the same votes, so
     the p-value of their fit is rather too large. With more than two classes the covariance is that of agreement, and
-    the reference is drawn from the fitted model.
+    the reference is drawn from the fitted model, whose confusions follow the votes more closely than loadings do:
+    both p-values are then rather too large.
 
     *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
     log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
     which weak ones are added that the labels leave out (``weak_groups``). Rates and class balance are those of the
     population that the items come from. What is expected of labels is their balanced accuracy on these very items,
-    as a check of all of them would find it. Facts that the model was fitted with count: known labels, a known class
+    as a check of all of them would find it. With more than two classes, where the test rejects the groups, labels are
+    expected to be right as often as the calibrated probabilities say, which is still rather too often. Facts that the model was fitted with count: known labels, a known class
     balance and known rates narrow the intervals, and what is known has none. A model of more than 4,000 parameters is
     taken voter by voter (group by group), as if the rates of the others were known: its intervals are too narrow.
 
@@ -121,7 +123,10 @@ def diagnose(
     resampled = resample(panel, uncertainty, seeds[2])
     worth = _worth(panel, correlations, resampled, without)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
-    expected, contests = _expectations(panel, uncertainty, resampled.optimism)
+    # where voters of many classes share more than the model knows, it is far too sure of its labels
+    doubted = panel.n_classes > 2 and fit is not None and fit < _REJECTED
+    tempered = panel.calibrated(calibration) if doubted else None
+    expected, contests = _expectations(panel, uncertainty, resampled.optimism, tempered)
     clear = correlations.clear()
     model_groups = panel.latent.groups
     together = None
@@ -205,8 +210,10 @@ def _accuracies(
         "class_balance_interval": of_shares[1] if panel.n_classes == 2 else of_shares,
         **ends,
     }
-    of_voters = (panel.spread(values, np.nan) for values in (free.recall, recall_error))
-    return FreeEstimates(*of_voters, free.class_prior, error), rates
+    of_voters = FreeEstimates(
+        panel.spread(free.recall, np.nan), panel.spread(recall_error, np.nan), free.class_prior, error
+    )
+    return of_voters, rates
 
 
 def _same_wrong_answer(panel: PanelVotes) -> SameWrongAnswer | None:
@@ -222,23 +229,29 @@ def _same_wrong_answer(panel: PanelVotes) -> SameWrongAnswer | None:
 
 
 def _expectations(
-    panel: PanelVotes, uncertainty: Uncertainty, optimism: tuple[float, float]
+    panel: PanelVotes,
+    uncertainty: Uncertainty,
+    optimism: tuple[float, float],
+    tempered: NDArray[np.float64] | None,
 ) -> tuple[dict[str, Expectation], list[Contest]]:
-    """Return what is expected of each way to label, and how the combined labels compare with the others."""
-    posterior, counts = panel.belief, panel.table.counts
+    """Return what is expected of each way to label, and how the combined labels compare with the others.
+
+    ``tempered`` is the posterior that expectations are taken under, if not that of the model.
+    """
+    posterior, counts = panel.belief if tempered is None else tempered, panel.table.counts
     best = int(panel.voters[int(np.argmax(single_accuracies(panel.core_codes, posterior, counts)))])
     labels = dict(panel.labels)
     if panel.free_fit.model.n_groups == len(panel.voters) and isinstance(panel.model, DawidSkene):
         del labels["Dawid-Skene"]  # it is the model itself
-    ways = {**labels, "best single voter": panel.table.codes[:, best]}
-    stacked = np.stack([way.astype(np.int64) for way in ways.values()])
+    ways = {**labels, "best single voter": panel.table.codes[:, best].astype(np.int64)}
+    stacked = np.stack(list(ways.values()))
     centres, covariance = uncertainty.expected_accuracies(stacked)
     chosen_by_itself = {"combined": optimism[0], "best single voter": optimism[1]}
     expected, contests = {}, []
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
         own = chosen_by_itself.get(name, 0.0)
         value = max(expected_balanced_accuracy(way, posterior, counts) - own, (own > 0) / panel.n_classes)
-        middle = value if panel.centred_on_report else centres[row] - own
+        middle = value if panel.centred_on_report or tempered is not None else centres[row] - own
         low, high = interval(middle, np.sqrt(covariance[row, row] + own**2), value)
         single = (panel.names[best], best) if name == "best single voter" else ()
         expected[name] = Expectation(name, value, (float(low), float(high)), *single)
@@ -305,7 +318,7 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
     share more than the groups explain: with equal correlations left over, the log-odds of the votes would have to be
     multiplied by effective votes over those that the model counts on. Half of that is taken, on the log scale,
     because part of what is left over does not touch the labels, and the log-odds are averaged over the uncertainty of
-    the rates (MacKay 1992).
+    the rates.
     """
     if fit is None or fit >= _REJECTED:
         if panel.centred_on_report:
@@ -314,9 +327,7 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
         line = calibrated_to(panel.core, panel.latent.subset(panel.voters), free)
         return Calibration(1.0, free.class_balance) if line is None else line
     shared = min(1.0, worth / modelled_effective_votes(panel.latent.subset(panel.voters)))
-    variance = uncertainty.log_odds_variance()
-    averaged = panel.table.counts @ (1 / np.sqrt(1 + np.pi / 8 * variance)) / panel.table.n_items
-    return Calibration(float(np.sqrt(shared) * averaged), panel.latent.class_balance)
+    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage(), panel.latent.class_balance)
 
 
 def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:

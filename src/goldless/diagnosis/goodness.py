@@ -13,7 +13,7 @@ from goldless.progress import tell
 from goldless.votes.pairs import PairTables
 from goldless.votes.rows import PatternTable
 
-_DRAWS = 99
+_DRAWS, _DRAWS_OF_MANY = 99, 39  # of two classes, and of more, which take longer
 _LARGEST_DRAW = 10_000  # items; the reference no longer depends on their number
 
 
@@ -55,9 +55,9 @@ def fit_pvalue(table: PatternTable, model: TreeModel, rng: np.random.Generator) 
 def _drawn_covariances(table: PatternTable, model: TreeModel, rng: np.random.Generator) -> list[CovarianceEstimate]:
     """Draw votes from the model, missing where votes are missing, and return their covariances."""
     n_items = min(table.n_items, _LARGEST_DRAW)
-    drawn = []
-    for number in range(_DRAWS):
-        tell("testing", number / _DRAWS)
+    drawn, n_draws = [], _DRAWS if model.n_classes == 2 else _DRAWS_OF_MANY
+    for number in range(n_draws):
+        tell("testing", number / n_draws)
         codes = model.sample(n_items, rng)[0]
         if not table.complete:
             codes = np.where(table.codes[_rows(table, n_items, rng)] < 0, np.int8(-1), codes)

@@ -12,14 +12,16 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
 
-from goldless.diagnosis.information import OfState
+from goldless.diagnosis.information import OfState, PatternScores
 from goldless.diagnosis.refit import PanelVotes
 from goldless.diagnosis.worth import label_shares
 from goldless.maths.tree import log_odds, probability
 
 _Z = 1.959963984540054  # 95 %
 _SINGULAR = 1e-9
+_PATTERNS_SHRUNK = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +67,7 @@ class Uncertainty:
             free = np.flatnonzero(~fixed[part])
             information = (observed + of_prior)[np.ix_(free, free)]
             covariance = np.zeros(observed.shape)
-            if len(free):
-                values, vectors = np.linalg.eigh((information + information.T) / 2)
-                values = np.maximum(values, _SINGULAR * max(float(values[-1]), 1.0))
-                covariance[np.ix_(free, free)] = (vectors / values) @ vectors.T
+            covariance[np.ix_(free, free)] = _inverse((information + information.T) / 2)
             blocks.append(covariance)
         return ParameterCovariance(scores.parts, tuple(blocks))
 
@@ -97,12 +96,20 @@ class Uncertainty:
         dense[:, gradients.columns] = gradients.values
         return dense
 
-    def log_odds_variance(self) -> NDArray[np.float64]:
-        """Return the sampling variance of the log-odds of the most probable class against the next, by pattern."""
-        variance = np.empty(len(self.panel.core_codes))
-        for block in self.panel.scores.blocks():
-            variance[block.rows] = self.covariance.errors(block.contrast()) ** 2
-        return variance
+    def log_odds_shrinkage(self) -> float:
+        """Return the mean factor by which averaging over the uncertainty of the rates shrinks log-odds (MacKay 1992).
+
+        Those of the most probable class against the next; with more than two classes on some of the patterns.
+        """
+        scores = self.panel.scores
+        if self.panel.n_classes > 2:
+            some = np.unique(np.linspace(0, len(scores.codes) - 1, _PATTERNS_SHRUNK).astype(np.int64))
+            scores = PatternScores(scores.codes[some], scores.counts[some], scores.model)
+        total = 0.0
+        for block in scores.blocks():
+            variance = self.covariance.errors(block.contrast()) ** 2
+            total += float(scores.counts[block.rows] @ (1 / np.sqrt(1 + np.pi / 8 * variance)))
+        return total / float(scores.counts.sum())
 
     def expected_accuracies(self, labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the expected balanced accuracies of ways to label, and the covariance of their errors.
@@ -132,6 +139,22 @@ class Uncertainty:
         of_parameters = self.covariance.times(gradient) @ gradient.T
         of_items = np.einsum("wpc,vpc,pc->wv", slope, slope, items, optimize=True)
         return recalls.mean(axis=1), of_parameters + of_items
+
+
+def _inverse(information: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the inverse of an information matrix, very large in directions that nothing determines."""
+    if not len(information):
+        return information
+    factor, failed = lapack.dpotrf(information, lower=1)
+    if not failed:
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        # the norms bound the smallest and the largest eigenvalue
+        if np.linalg.norm(inverse) * max(float(np.linalg.norm(information)), 1.0) * _SINGULAR < 1:
+            return inverse
+    values, vectors = np.linalg.eigh(information)
+    values = np.maximum(values, _SINGULAR * max(float(values[-1]), 1.0))
+    return (vectors / values) @ vectors.T
 
 
 def interval(centre: ArrayLike, error: ArrayLike, estimate: ArrayLike) -> NDArray[np.float64]:

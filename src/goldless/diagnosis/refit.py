@@ -17,6 +17,7 @@ from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.known import KnownFacts, row_labels
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree import TreeEstimator
+from goldless.fitting.calibration import Calibration
 from goldless.fitting.core import as_counts
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.known_labels import WithLabels, with_label_voter
@@ -289,8 +290,13 @@ class PanelVotes:
     @cached_property
     def posterior(self) -> NDArray[np.float64]:
         """Pr(Y | votes) of every pattern, as the estimator says it; known labels are certain."""
+        return self.calibrated(None)
+
+    def calibrated(self, calibration: Calibration | None) -> NDArray[np.float64]:
+        """Return Pr(Y | votes) of every pattern with a calibration; known labels are certain."""
         certain = np.eye(self.n_classes)[self.known.labels]
-        return np.where((self.known.labels >= 0)[:, None], certain, self.model.predict_proba(self._patterns))
+        posterior = self.model.predict_proba(self._patterns, calibration=calibration)
+        return np.where((self.known.labels >= 0)[:, None], certain, posterior)
 
     @property
     def _patterns(self) -> Votes:

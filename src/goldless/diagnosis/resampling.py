@@ -18,7 +18,7 @@ from goldless.maths.tree import log_rates
 from goldless.progress import part, tell
 from goldless.votes.pairs import PairTables
 
-_WORTH_RESAMPLES, _WORTH_RESAMPLES_OF_MANY = 60, 30  # of two classes, and of more, which take longer
+_WORTH_RESAMPLES, _WORTH_RESAMPLES_OF_MANY = 60, 20  # of two classes, and of more, which take longer
 _MOST_RESAMPLES, _FEWEST_RESAMPLES = 25, 8
 _SEARCH_BUDGET = 1.5e7  # resamples times the cube of the number of voters
 _PARTITIONS_COMPARED = 400  # of nine voters or fewer: the best on the items at hand, at either price

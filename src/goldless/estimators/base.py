@@ -256,7 +256,7 @@ class VoteEstimator(BaseEstimator, ABC):
         votes = self._open(X, reset=False)
         if isinstance(votes, VoteSource):
             return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
-        return on_distinct_rows(votes.codes, of_codes)
+        return on_distinct_rows(votes.codes, votes.n_classes, of_codes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the log-odds that decide.
@@ -275,8 +275,8 @@ class VoteEstimator(BaseEstimator, ABC):
     def predict(self, X: Any) -> NDArray:
         """Return the label of every item, in the user's own classes.
 
-        A tie (as for an item nobody voted on) goes to the class with most votes at fit, voters without influence
-        aside, and to the first class if there are several.
+        A tie (as for an item nobody voted on) goes to that of its classes with most votes at fit, voters without
+        influence aside, and to the first if there are several.
         """
         return self._on_patterns(X, self._label)
 

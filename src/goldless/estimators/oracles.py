@@ -62,7 +62,7 @@ class OracleCI(TreeEstimator):
                 classes=votes.votes.classes,
                 voters=votes.votes.voters,
                 model=votes.embed(model),
-                tie=votes.commonest_class,
+                tie_order=votes.tie_order,
                 how_counted=votes.counted.how,
                 informative=votes.core_voter >= 0,
             )
@@ -117,7 +117,7 @@ class OracleLatent(TreeEstimator):
                 classes=votes.classes,
                 voters=votes.voters,
                 model=self.latent_model,
-                tie=int(np.argmax(cast.sum(axis=1))),
+                tie_order=np.argsort(-cast.sum(axis=1), kind="stable"),
                 how_counted=f"{votes.n_items:,} items.",
                 informative=np.ones(votes.n_voters, dtype=bool),
             )

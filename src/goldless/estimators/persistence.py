@@ -72,7 +72,7 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
         if document["version"] == 1:
             from goldless.estimators.first_edition import fitted_of_version_1
 
-            estimator.fitted_ = fitted_of_version_1(document["fitted"])
+            estimator.fitted_ = fitted_of_version_1(document["fitted"], _decode)
         else:
             estimator.fitted_ = _decode(document["fitted"])
         _ask(estimator)

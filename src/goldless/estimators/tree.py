@@ -86,7 +86,9 @@ class TreeEstimator(VoteEstimator):
         """
         check_is_fitted(self)
         table = PatternTable.of(self._read(X, reset=False).codes, self.fitted_.n_classes)
-        return spread_rows(explain_patterns(self.fitted_, table.codes), table.inverse)
+        fitted = self.fitted_
+        why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.calibration)
+        return spread_rows(why, table.inverse)
 
     # -- what was learnt ------------------------------------------------------------------------------------
 

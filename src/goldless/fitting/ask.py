@@ -101,7 +101,7 @@ def choose_questions(
     open_readings = np.flatnonzero(weights >= _LEAST_WEIGHT)
     readings, weights = tuple(readings[number] for number in open_readings), weights[open_readings]
     weights = weights / weights.sum()
-    evidence = [reading.class_log_likelihood(table.codes) for reading in readings]
+    evidence = [reading.class_evidence(table.codes) for reading in readings]
     evidence = [np.maximum(part - part.max(axis=1, keepdims=True), -LARGEST_RATIO) for part in evidence]
     # one class balance for all: readings are to be told apart by which items are of a class, not by how many
     prior = log_rates(readings[int(np.argmax(weights))].class_prior)

@@ -75,9 +75,9 @@ class FitVotes:
         return self.counted.sketch.pairs.voters(self.voters).covariance()
 
     @property
-    def commonest_class(self) -> int:
-        """The class that the fitted voters vote for most; of several, the first."""
-        return int(np.argmax(self.cast.sum(axis=1)))
+    def tie_order(self) -> NDArray[np.int64]:
+        """The classes in the order of how often the fitted voters vote for them; of several, the first one first."""
+        return np.argsort(-self.cast.sum(axis=1), kind="stable")
 
     @property
     def one_sided(self) -> bool:

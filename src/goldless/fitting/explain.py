@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.fitting.fitted import Fitted, probabilities
+from goldless.fitting.calibration import Calibration
+from goldless.fitting.fitted import probabilities
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 
 _CHUNK_ROWS = 4096
@@ -61,12 +62,27 @@ class Explanation:
         return np.argsort(-self.next_gain.round(9), kind="stable")[:n]
 
 
-def explain_patterns(fitted: Fitted, codes: NDArray[np.int8]) -> Explanation:
-    """Explain rows of codes."""
-    model, n_rows = fitted.model, len(codes)
-    evidence = fitted.log_likelihood(codes)
-    temper = 1.0 if fitted.calibration is None else fitted.calibration.temper
-    prior = log_rates(model.class_prior if fitted.calibration is None else fitted.calibration.class_prior)
+def explain_patterns(
+    model: TreeModel,
+    codes: NDArray[np.int8],
+    evidence: NDArray[np.float64],
+    calibration: Calibration | None = None,
+) -> Explanation:
+    """Explain rows of codes.
+
+    Parameters
+    ----------
+    model : TreeModel
+        The model whose states are the classes.
+    codes : ndarray of shape (n_rows, n_voters)
+    evidence : ndarray of shape (n_rows, n_classes)
+        Log-likelihood of the classes that decides, which may hold more than the model says.
+    calibration : Calibration, optional
+        Factor on the log-likelihood, and class balance to count with, if not those of the model.
+    """
+    n_rows = len(codes)
+    temper = 1.0 if calibration is None else calibration.temper
+    prior = log_rates(model.class_prior if calibration is None else calibration.class_prior)
     joint = temper * evidence + prior
     posterior = probabilities(joint)
     if model.n_classes == 2:

@@ -339,7 +339,7 @@ def _fitted(votes: FitVotes, core: TreeModel, **more: Any) -> Fitted:
         classes=votes.votes.classes,
         voters=votes.votes.voters,
         model=votes.embed(core),
-        tie=votes.commonest_class,
+        tie_order=votes.tie_order,
         how_counted=votes.counted.how,
         informative=votes.core_voter >= 0,
         **more,

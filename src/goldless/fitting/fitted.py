@@ -162,8 +162,8 @@ class Fitted:
         Names of the voters.
     model : TreeModel
         The model of all voters, its states the classes. For a majority vote: agreement with it.
-    tie : int
-        The class that ties go to: the one with most votes.
+    tie_order : ndarray of shape (n_classes,)
+        The classes in the order that decides a tie: those with more votes first.
     how_counted : str
         In a sentence: how many items and patterns there were, and how passes over them went.
     informative : ndarray of shape (n_voters,)
@@ -200,7 +200,7 @@ class Fitted:
     classes: NDArray
     voters: NDArray | None
     model: TreeModel
-    tie: int
+    tie_order: NDArray[np.int64]
     how_counted: str
     informative: NDArray[np.bool_]
     evidence: tuple[TreeModel, ...] = ()
@@ -256,9 +256,9 @@ class Fitted:
     def log_likelihood(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return log Pr(votes | Y) of rows of codes, less that of the first class; a column for each class."""
         if not self.evidence:
-            return self.model.class_log_likelihood(codes)
+            return self.model.class_evidence(codes)
         rows = self.read_evidence(codes)
-        return averaged([model.class_log_likelihood(rows) for model in self.evidence])
+        return averaged([model.class_evidence(rows) for model in self.evidence])
 
     def log_posterior(
         self, log_likelihood: NDArray[np.float64], calibration: Calibration | None = None
@@ -270,10 +270,9 @@ class Fitted:
         return known.temper * log_likelihood + log_rates(np.asarray(known.class_prior))
 
     def decide(self, log_odds: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the class with the largest log-odds; a tie goes to the class with most votes, if it is in it."""
-        best = log_odds.max(axis=1)
-        tied = log_odds >= best[:, None] - _TIE
-        return np.where(tied[:, self.tie], self.tie, tied.argmax(axis=1))
+        """Return the class with the largest log-odds; of several, the one with most votes at fit."""
+        tied = log_odds >= log_odds.max(axis=1, keepdims=True) - _TIE
+        return self.tie_order[tied[:, self.tie_order].argmax(axis=1)]
 
     # -- names ----------------------------------------------------------------------------------------------
 

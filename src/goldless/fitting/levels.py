@@ -76,7 +76,7 @@ def fit_levels(
     votes: VoteSums, model: TreeModel, prior: Dirichlet, levels: int
 ) -> tuple[EMResult, Dirichlet] | None:
     """Fit a hub with so many kinds of items in each class; None if the model sees one class only."""
-    evidence = model.class_log_likelihood(votes.table.codes)
+    evidence = model.class_evidence(votes.table.codes)
     labels = evidence.argmax(axis=1)
     if (labels == labels[0]).all():
         return None

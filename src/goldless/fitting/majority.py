@@ -22,7 +22,7 @@ def fit_majority(votes: FitVotes) -> Fitted:
         classes=votes.votes.classes,
         voters=votes.votes.voters,
         model=votes.embed(core),
-        tie=votes.commonest_class,
+        tie_order=votes.tie_order,
         how_counted=votes.counted.how,
         informative=votes.core_voter >= 0,
     )

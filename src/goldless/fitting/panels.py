@@ -98,7 +98,7 @@ def _combined_accuracy(fitted: Fitted, voters: list[int]) -> float:
     """Return the expected balanced accuracy of the model's own combination of some voters, a tie as half right."""
     assert fitted.sample is not None
     sample = fitted.sample.subset(voters)
-    evidence = fitted.model.subset(np.array(voters)).class_log_likelihood(sample.codes)
+    evidence = fitted.model.subset(np.array(voters)).class_evidence(sample.codes)
     best = evidence == evidence.max(axis=1, keepdims=True)
     right = best / best.sum(axis=1, keepdims=True)
     return float((sample.weights.astype(np.float64) * right.T).sum(axis=1).mean())

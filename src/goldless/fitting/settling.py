@@ -45,7 +45,7 @@ def is_open(settled: Settled, table: PatternTable) -> bool:
 
 def labels_of(model: TreeModel, table: PatternTable) -> NDArray[np.int64]:
     """Return the class of largest likelihood of every pattern."""
-    return model.class_log_likelihood(table.codes).argmax(axis=1)
+    return model.class_evidence(table.codes).argmax(axis=1)
 
 
 def candidate_models(
@@ -115,7 +115,7 @@ def settle(
         error = error - error.mean(axis=1, keepdims=True)
         log_weights = log_weights - (error**2).sum(axis=1)  # of two classes, half the squared error of the log-odds
     codes = np.ascontiguousarray(votes.counted.picked.codes[:, votes.voters])
-    evidence = np.array([candidate.class_log_likelihood(codes) for candidate in candidates])
+    evidence = np.array([candidate.class_evidence(codes) for candidate in candidates])
     labels = facts.labels.astype(np.int64)
     if len(facts.rows):
         log_weights = log_weights + label_evidence(evidence, labels, votes.counted.picked.weights)

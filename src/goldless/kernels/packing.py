@@ -122,7 +122,7 @@ class PackingPlan:
 
     def pack(self, codes: NDArray[np.int8]) -> NDArray[np.uint8]:
         """Pack codes of shape (n_rows, n_voters) into bytes of shape (n_rows, row_bytes)."""
-        return self.pack_bits(pack_bits(codes))
+        return self.pack_bits(pack_bits(codes, self.radix - self.missing))
 
     def pack_bits(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Pack rows of bits (:mod:`goldless.kernels.bits`) into bytes of shape (n_rows, row_bytes)."""

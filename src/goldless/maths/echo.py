@@ -30,17 +30,19 @@ class SameWrongAnswer(NamedTuple):
     standard_error: NDArray[np.float64]
     items: NDArray[np.float64]
 
-    def clear_pairs(self, level: float = 0.05) -> list[tuple[int, int]]:
-        """Return the pairs whose lift is above zero, the largest first.
+    def clear_pairs(self, level: float = 0.05, least: float = 0.0) -> list[tuple[int, int]]:
+        """Return the pairs whose lift is clearly above that of most pairs and more than ``least``, the largest first.
 
-        With at least 20 items on which both are wrong; the probability of any false pair is at most ``level``
-        (Bonferroni).
+        With at least 20 items on which both are wrong. The median over all pairs is what they are compared with,
+        because a pseudo-vote does not take out all of what tempts everybody. The probability of any false pair is at
+        most ``level`` (Bonferroni).
         """
         first, second = np.triu_indices(len(self.lift), 1)
         lift, error = self.lift[first, second], self.standard_error[first, second]
         known = (self.items[first, second] >= _FEWEST_ITEMS) & np.isfinite(error)
-        least = -ndtri(level / max(int(known.sum()), 1))
-        clear = np.flatnonzero(known & (lift > least * np.where(known, error, 1.0)) & (lift > 0))
+        deviations = -ndtri(level / max(int(known.sum()), 1))
+        usual = max(float(np.median(lift[known])), 0.0) if known.any() else 0.0
+        clear = np.flatnonzero(known & (lift - usual > deviations * np.where(known, error, 1.0)) & (lift > least))
         order = clear[np.argsort(-lift[clear], kind="stable")]
         return list(zip(first[order].tolist(), second[order].tolist(), strict=True))
 

@@ -210,6 +210,11 @@ class TreeModel:
         return 2 * self._two(np.einsum("c,icv->vi", self.class_prior, self.confusion), "mean")[1] - 1
 
     @property
+    def group_mean(self) -> NDArray[np.float64]:
+        """Mean of each latent, coded -1 and +1, of two classes."""
+        return 2 * self._two(self.latents.transpose(1, 0, 2) @ self.prior, "group_mean")[1] - 1
+
+    @property
     def v_off(self) -> NDArray[np.float64]:
         """Loadings across groups: sqrt(1 - b^2) (psi_i + eta_i - 1) (Lemma 1), of two classes."""
         return np.sqrt(1 - self.imbalance**2) * (self.sensitivity + self.specificity - 1)
@@ -217,8 +222,7 @@ class TreeModel:
     @property
     def v_on(self) -> NDArray[np.float64]:
         """Loadings within a group: sqrt(1 - E[alpha]^2) (psi_i^alpha + eta_i^alpha - 1) (Lemma 1), of two classes."""
-        mean = 2 * self._two(self.latents[:, 1] @ self.prior, "v_on") - 1
-        spread = np.sqrt(1 - mean**2)[self.groups]
+        spread = np.sqrt(1 - self.group_mean**2)[self.groups]
         return spread * (self.sensitivity_given_group + self.specificity_given_group - 1)
 
     def population_covariance(self) -> NDArray[np.float64]:
@@ -258,7 +262,19 @@ class TreeModel:
         return np.logaddexp.reduce(joint, axis=1)
 
     def class_log_likelihood(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """Return log Pr(votes | Y) of every item, less that of the first class; a column for each class."""
+        """Return log Pr(votes | Y) of every item, a column for each class."""
+        of_states = self._evaluate(codes, UnitTables.hub_log_likelihood)
+        if self.states_are_classes:
+            return of_states
+        joint = self.prior[:, None] * self.state_class
+        given_class = log_rates(joint / np.maximum(joint.sum(axis=0), _CLIP))
+        return np.logaddexp.reduce(of_states[:, :, None] + given_class, axis=1)
+
+    def class_evidence(self, codes: ArrayLike) -> NDArray[np.float64]:
+        """Return log Pr(votes | Y) of every item, less that of the first class; a column for each class.
+
+        Differences between classes are more precise than those of :meth:`class_log_likelihood`.
+        """
         ratios = self._evaluate(codes, UnitTables.hub_log_ratio)
         of_states = np.concatenate([np.zeros((len(ratios), 1)), ratios], axis=1)
         if self.states_are_classes:
@@ -270,11 +286,11 @@ class TreeModel:
     def log_likelihood_ratio(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Return log Pr(votes | positive) - log Pr(votes | negative) of every item, of two classes."""
         self._two(self.class_prior, "log_likelihood_ratio")
-        return self.class_log_likelihood(codes)[:, 1]
+        return self.class_evidence(codes)[:, 1]
 
     def posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Return Pr(Y | votes) of every item, a column for each class."""
-        return _normalised(self.class_log_likelihood(codes) + log_rates(self.class_prior))
+        return _normalised(self.class_evidence(codes) + log_rates(self.class_prior))
 
     def state_posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
         """Return Pr(state of the hub | votes) of every item."""
@@ -337,8 +353,18 @@ class TreeModel:
     def with_tables(
         self, prior: NDArray[np.float64], latents: NDArray[np.float64], votes: NDArray[np.float64]
     ) -> TreeModel:
-        """Return the model with other probabilities; classes keep their shares of the states."""
-        return replace(self, prior=prior, latents=latents, votes=votes, class_prior=prior @ self.state_class)
+        """Return the model with other probabilities, which are not checked; classes keep their shares of the states."""
+        model = object.__new__(TreeModel)
+        model.__dict__.update(
+            groups=self.groups,
+            prior=prior,
+            latents=latents,
+            votes=votes,
+            state_class=self.state_class,
+            class_prior=prior @ self.state_class,
+            copy_of=self.copy_of,
+        )
+        return model
 
     # -- new models and data --------------------------------------------------------------------------------
 
