@@ -20,7 +20,6 @@ from goldless.fitting.fitted import (
     Grouping,
     Guard,
     Settled,
-    averaged,
     probabilities,
     with_silence,
 )
@@ -125,9 +124,7 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate voters that are independent given the label, by EM from one soft vote each (Dawid and Skene)."""
     groups = np.arange(votes.sums.n_voters)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
-    return _fitted(
-        votes, fit.result.model, convergence=_convergence(fit.result), balance_items=fit.prior.balance
-    )
+    return _fitted(votes, fit.result.model, convergence=_convergence(fit.result), balance_items=fit.prior.balance)
 
 
 def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
@@ -192,9 +189,7 @@ def _fit_groups(
     return _Fit(result, fit.prior, on_table.model, on_table.log_likelihood, fit.free)
 
 
-def _believe(
-    votes: FitVotes, options: FitOptions, found: FoundGroups
-) -> tuple[FoundGroups, _Fit, Guard | None]:
+def _believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[FoundGroups, _Fit, Guard | None]:
     """Fit the groups that were found; of more than two classes keep them only if easy and hard items explain less.
 
     Strong voters agree with each other more than one factor allows, because easy items are easy for all: without this
@@ -213,9 +208,7 @@ def _believe(
     gain = grouped.table_log_likelihood - flat.table_log_likelihood
     price_of_groups = half * n_groups * n_classes * (n_classes - 1)
     price_of_levels = half * (len(alone) * n_classes + n_classes)
-    kept = gain > half * n_groups and (
-        grouped.table_log_likelihood - price_of_groups > of_levels - price_of_levels
-    )
+    kept = gain > half * n_groups and (grouped.table_log_likelihood - price_of_groups > of_levels - price_of_levels)
     guard = Guard(
         votes.spread_groups(found.groups),
         flat.table_log_likelihood,
@@ -339,7 +332,7 @@ def _convergence(result: EMResult) -> Convergence:
 
 
 def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
-    """Keep what panels are judged by, and with kinds of items how far each voter agrees with the averaged posterior."""
+    """Keep what panels are judged by, and with kinds of items how far voters agree with the averaged posterior."""
     table = votes.counted.sketch.table
     evidence = fitted.log_likelihood(table.codes)
     sample = VoteSample.of(table.codes, table.counts, probabilities(fitted.log_posterior(evidence)))
