@@ -21,7 +21,7 @@ import goldless as gl
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.refit import PanelVotes
 from goldless.maths.correlations import effective_votes
-from goldless.maths.tree import LatentModel, independent_model
+from goldless.maths.tree import TreeModel, independent_rates
 from research.benchmarks.timing import print_table
 
 FIRST_SEED = 9_500_000
@@ -44,7 +44,7 @@ def false_alarms(n_panels: int) -> None:
             for draw in range(round(n_panels * share)):
                 n, b = cell = used[draw % len(used)]
                 rng = np.random.default_rng(FIRST_SEED + 1000 * m + draw)
-                X = independent_model((1 + b) / 2, *rng.uniform(low, high, (2, m))).sample(n, rng)[0].astype(float)
+                X = independent_rates((1 + b) / 2, *rng.uniform(low, high, (2, m))).sample(n, rng)[0].astype(float)
                 X[rng.random(X.shape) < missing] = np.nan
                 alarms.setdefault(cell, []).append(independence_pvalue(X, rng) < 0.05)
             everything = [alarm for of in alarms.values() for alarm in of]
@@ -73,7 +73,7 @@ def power(n_panels: int) -> None:
     print_table("Power at 0.05: one group among ten voters", header, rows)
 
 
-def true_effective_votes(model: LatentModel) -> float:
+def true_effective_votes(model: TreeModel) -> float:
     positive, negative = model.conditional_covariance()
     within = model.class_balance * positive + (1 - model.class_balance) * negative
     scale = np.sqrt(np.diag(within))
@@ -166,7 +166,7 @@ def facts(n_panels: int) -> None:
     print_table("Coverage (and mean width) of 95 % intervals by what is known", ("", *held), rows)
 
 
-def add_held(held: dict[str, list], found: gl.Diagnosis, true: LatentModel) -> None:
+def add_held(held: dict[str, list], found: gl.Diagnosis, true: TreeModel) -> None:
     """Add which intervals of rates and class balance hold the truth."""
     for rate in ("sensitivity", "specificity", "balanced_accuracy"):
         ends = getattr(found, f"{rate}_interval") + np.array([-1e-9, 1e-9])

@@ -34,7 +34,7 @@ import numpy as np
 import goldless as gl
 from goldless.kernels.threads import thread_count
 from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable
+from goldless.votes.rows import PatternTable
 from research.experiments.measure import measured as with_memory
 
 GROUPS = [6, 5, 4, 3]
@@ -174,7 +174,7 @@ def estep() -> None:
         for a in range(2):
             W[voter, 2 * group + a] = np.log(positive[voter, a]) - np.log1p(-positive[voter, a])
             bias[2 * group + a] += np.log1p(-positive[voter, a])
-    log_rates = np.log(model.group_rates)
+    log_rates = np.log(model.latents)
 
     def by_numpy() -> np.ndarray:
         evidence = (F @ W + bias).reshape(-1, n_groups, 2)

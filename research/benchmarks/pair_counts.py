@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from goldless.votes.pairs import PairCounts
+from goldless.votes.pairs import PairTables
 from research.benchmarks.timing import best_of, print_table
 
 
 def main() -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, (1_000_000, 124), dtype=np.int8)
-    PairCounts.of(codes[:1000])
-    ours, counts = best_of(lambda: PairCounts.of(codes))
+    PairTables.of(codes[:1000])
+    ours, counts = best_of(lambda: PairTables.of(codes))
 
     def product() -> np.ndarray:
         X = codes.astype(np.float32)
@@ -22,8 +22,8 @@ def main() -> None:
     assert np.abs(counts.both_positive - expected).max() <= 1  # float32 is not exact at this size, we are
     with_missing = codes.copy()
     with_missing[::3, ::2] = -1
-    PairCounts.of(with_missing[:1000])
-    missing, _ = best_of(lambda: PairCounts.of(with_missing))
+    PairTables.of(with_missing[:1000])
+    missing, _ = best_of(lambda: PairTables.of(with_missing))
     print_table(
         "Pair counts, 10^6 x 124",
         ("popcount s", "with missing votes s", "float32 product s", "ratio"),

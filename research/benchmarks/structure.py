@@ -7,7 +7,6 @@ Truth is used for scoring only. Long: with 50 draws about half an hour on one co
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import sys
@@ -190,7 +189,7 @@ def _model(
     members: tuple[float, float] | None = None,
     alone: tuple[float, float] | None = None,
     first_alone: int = 0,
-) -> gl.LatentModel:
+) -> gl.TreeModel:
     """A random model in which the rates of group latents, group members or late single voters lie in given ranges."""
     model = gl.random_model(sizes, imbalance, group_accuracy=(0.6, 0.85), random_state=rng)
     grouped = (np.bincount(model.groups) > 1)[model.groups]
@@ -204,7 +203,7 @@ def _model(
             if bounds:
                 of_voter = np.where(chosen, rng.uniform(*bounds, len(of_voter)), of_voter)
         changes |= {f"group_{side}": of_group, f"{side}_given_group": of_voter}
-    return dataclasses.replace(model, **changes)
+    return gl.LatentModel(model.groups, model.class_balance, **changes)
 
 
 _SUMMARY = ("exact recovery", "Oracle-L error %", "excess mean", "excess max", "flagged ambiguous")
@@ -221,7 +220,7 @@ def _draw(
     return _result(gl.random_model(sizes, imbalance, group_accuracy, random_state=rng), n_items, rng)
 
 
-def _result(truth: gl.LatentModel, n_items: int, rng: np.random.Generator) -> tuple[float, ...]:
+def _result(truth: gl.TreeModel, n_items: int, rng: np.random.Generator) -> tuple[float, ...]:
     """Whether the groups were found, the oracle's error, the excess over it, and whether it was flagged."""
     X, y, _ = truth.sample(n_items, rng)
     model = gl.LatentSML().fit(X)

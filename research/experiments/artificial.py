@@ -80,7 +80,7 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
     }
 
 
-def _mse(model: Any, truth: gl.LatentModel) -> float:
+def _mse(model: Any, truth: gl.TreeModel) -> float:
     """Mean squared error of the estimated sensitivities and specificities (appendix of the paper)."""
     errors = [model.sensitivity_ - truth.sensitivity, model.specificity_ - truth.specificity]
     return float(np.mean(np.square(errors)))

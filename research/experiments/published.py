@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import goldless as gl
 from goldless.maths.clustering import ScoreClustering
 from goldless.maths.spectral import imbalance_by_likelihood, rates_from_loadings, spectral_loadings
-from goldless.maths.tree import independent_model
-from goldless.votes.patterns import PatternTable
+from goldless.maths.tree import independent_rates
+from goldless.votes.rows import PatternTable
 
 MORE_GROUPS_THAN = 5  # "the estimated number of groups is larger than five", says the paper of S1, S2 and S3
 _SIMPLE_VOTE_UP_TO = 5
@@ -67,14 +67,14 @@ def published_labels(X: NDArray[np.int8], groups: NDArray[np.int64]) -> tuple[ND
 def published_sml(X: NDArray[np.int8]) -> tuple[NDArray[np.int8], float]:
     """SML without EM; b by the likelihood of the published formula, labels by the theory's rates."""
     table = PatternTable.of(((X + 1) // 2).astype(np.int8))
-    estimate = table.pair_counts.covariance()
+    estimate = table.pairs.covariance()
     loadings = spectral_loadings(estimate.covariance)
 
     def log_likelihood(imbalance: float) -> float:
         rates = rates_from_loadings(estimate.mean, loadings, imbalance, as_published=True)
-        return float(table.counts @ independent_model((1 + imbalance) / 2, *rates).log_likelihood(table.codes))
+        return float(table.counts @ independent_rates((1 + imbalance) / 2, *rates).log_likelihood(table.codes))
 
     imbalance = imbalance_by_likelihood(log_likelihood)
-    model = independent_model((1 + imbalance) / 2, *rates_from_loadings(estimate.mean, loadings, imbalance))
+    model = independent_rates((1 + imbalance) / 2, *rates_from_loadings(estimate.mean, loadings, imbalance))
     positive = model.log_likelihood_ratio(table.codes) > 0
     return np.where(positive, 1, -1).astype(np.int8)[table.inverse], imbalance

@@ -136,7 +136,8 @@ class VoteEstimator(BaseEstimator, ABC):
         """Encode votes, or find out what a stream of votes holds; later than at fit, check them against the fit."""
         if reset:
             self._check_parameters()
-            vars(self).pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
+            if "fitted_" in vars(self):
+                del self.fitted_  # a fit that fails leaves nothing of an earlier one
         votes = self._encode(X, None if reset else self.fitted_.classes)
         if not reset:
             self._check_columns(votes)
@@ -172,8 +173,8 @@ class VoteEstimator(BaseEstimator, ABC):
             raise ValueError(message)
         if votes.n_voters != self.fitted_.n_voters:
             raise ValueError(
-                f"X has {votes.n_voters} features, but {name} is expecting {self.fitted_.n_voters} features as input: "
-                "one column for each voter of the fit."
+                f"X has {votes.n_voters} features, but {name} is expecting {self.fitted_.n_voters} features as "
+                "input: one column for each voter of the fit."
             )
 
     def _read_for_fit(self, X: Any, sample_weight: ArrayLike | None, known: KnownLabels = NO_LABELS) -> FitVotes:
@@ -222,7 +223,7 @@ class VoteEstimator(BaseEstimator, ABC):
         if ended is not None and not ended.converged:
             warn_user(
                 f"EM stopped after {ended.n_iter} iterations while still gaining {ended.gap:.2g} in "
-                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",  # type: ignore[attr-defined]
+                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
                 ConvergenceWarning,
             )
         return self

@@ -20,7 +20,6 @@ from goldless.fitting.fitted import (
     Grouping,
     Guard,
     Settled,
-    averaged,
     probabilities,
     with_silence,
 )
@@ -204,9 +203,7 @@ def _fit_groups(
     return _Fit(result, fit.prior, on_table.model, on_table.log_likelihood, fit.free)
 
 
-def _believe(
-    votes: FitVotes, options: FitOptions, found: FoundGroups
-) -> tuple[FoundGroups, _Fit, Guard | None]:
+def _believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[FoundGroups, _Fit, Guard | None]:
     """Fit the groups that were found; of more than two classes keep them only if easy and hard items explain less.
 
     Strong voters agree with each other more than one factor allows, because easy items are easy for all: without this
@@ -225,9 +222,7 @@ def _believe(
     gain = grouped.table_log_likelihood - flat.table_log_likelihood
     price_of_groups = half * n_groups * n_classes * (n_classes - 1)
     price_of_levels = half * (len(alone) * n_classes + n_classes)
-    kept = gain > half * n_groups and (
-        grouped.table_log_likelihood - price_of_groups > of_levels - price_of_levels
-    )
+    kept = gain > half * n_groups and (grouped.table_log_likelihood - price_of_groups > of_levels - price_of_levels)
     guard = Guard(
         votes.spread_groups(found.groups),
         flat.table_log_likelihood,
@@ -351,7 +346,7 @@ def _convergence(result: EMResult) -> Convergence:
 
 
 def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
-    """Keep what panels are judged by, and with kinds of items how far each voter agrees with the averaged posterior."""
+    """Keep what panels are judged by, and with kinds of items how far voters agree with the averaged posterior."""
     table = votes.counted.sketch.table
     evidence = fitted.log_likelihood(table.codes)
     sample = VoteSample.of(table.codes, table.counts, probabilities(fitted.log_posterior(evidence)))

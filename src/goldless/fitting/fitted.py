@@ -247,7 +247,8 @@ class Fitted:
 
     def read_evidence(self, codes: NDArray[np.int8]) -> NDArray[np.int8]:
         """Return what the models of the evidence read of rows of codes."""
-        assert self.columns is not None and self.abstainers is not None
+        assert self.columns is not None
+        assert self.abstainers is not None
         core = merge_copies(codes, self.model.copy_of)
         if len(self.columns) < core.shape[1]:
             core = core[:, self.columns]

@@ -1,8 +1,8 @@
 """Rows of votes as bits, plane by plane: the lowest bit of every code, who did not vote, then the higher bits.
 
-A plane of m votes has ``ceil(m / 8)`` bytes, bit ``i % 8`` of byte ``i // 8`` for voter i. Complete votes of two labels
-need one plane, votes with gaps two, more than two labels a further plane for every bit of their codes. Planes that a
-row lacks are zero, so rows of different numbers of planes compare, hash and stand below each other.
+A plane of m votes has ``ceil(m / 8)`` bytes, bit ``i % 8`` of byte ``i // 8`` for voter i. Complete votes of two
+labels need one plane, votes with gaps two, more than two labels a further plane for every bit of their codes. Planes
+that a row lacks are zero, so rows of different numbers of planes compare, hash and stand below each other.
 """
 
 from __future__ import annotations

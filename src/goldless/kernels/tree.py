@@ -2,9 +2,9 @@
 
 The hub ``Y`` has ``S`` states. ``tables[s, byte, value]`` is the log-likelihood of a byte value in a state of the
 hub, for the bytes before those of wide groups; with one row fewer than the hub has states it is the log-ratio to the
-first state, which is then 0. Rows may have further bytes, which are not read. A wide group ``w`` has a latent of ``A``
-states and the bytes ``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a, s]`` is
-Pr(alpha_w = a | Y = s).
+first state, which is then 0. Rows may have further bytes, which are not read. A wide group ``w`` has a latent of
+``A`` states and the bytes ``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a,
+s]`` is Pr(alpha_w = a | Y = s).
 """
 
 from __future__ import annotations

@@ -102,9 +102,7 @@ class Sketch:
         while int((hashes <= np.uint64(limit)).sum()) > SAMPLE_PATTERNS:
             limit //= 2
         few = self.table.take(hashes <= np.uint64(limit)).distinct()
-        return Sketch(
-            self.pairs, self.n_rows, self.n_items, self.n_empty, self.first_empty, few, limit
-        )
+        return Sketch(self.pairs, self.n_rows, self.n_items, self.n_empty, self.first_empty, few, limit)
 
     @property
     def is_sample(self) -> bool:

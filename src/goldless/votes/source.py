@@ -68,8 +68,7 @@ class VoteSource:
             picker = RowPicker(wanted)
             sketch, engine = count_stream(self.engine, self.memory_limit, picker if len(wanted) else None)
             return sketch, engine, picker.joined(self.n_voters, len(self.classes))
-        sketch = self.engine.sum(Sketch.of)
-        return sketch, self.engine, self.engine.pick(wanted)  # type: ignore[attr-defined]  # Dask picks where they are
+        return self.engine.sum(Sketch.of), self.engine, self.engine.pick(wanted)  # type: ignore[attr-defined]
 
 
 def n_rows_of(rows: Rows) -> int:
