@@ -27,6 +27,14 @@ def write(path, classes, n_voters, n_items, seed, missing=0.1):
     return path
 
 
+def test_simulated_classes_can_be_read_back(tmp_path, capsys):
+    path = tmp_path / "votes.csv"
+    assert main(["simulate", "--items", "200", "--classes", "4", "--groups", "1,1,1,1", "-q", "-o", str(path)]) == 0
+    assert main(["combine", str(path), "--truth", "truth", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["classes"] == list("abcd")
+    assert main(["simulate", "--classes", "3", "--imbalance", "0.2"]) == 1
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("classes")

@@ -122,6 +122,9 @@ def build_parser() -> Parser:
         help="sizes of the groups, such as 5,3,1,1 (default 5 and fifteen times 1)",
     )
     simulate.add_argument(
+        "--classes", type=_classes, default=2, metavar="C", help="number of classes, from 2 to 100 (default 2)"
+    )
+    simulate.add_argument(
         "--imbalance", type=_imbalance, default=0.0, help="class imbalance, from -1 to 1 (default 0)"
     )
     simulate.add_argument("--missing-rate", type=_share, default=0.0, help="share of missing votes (default 0)")
@@ -214,6 +217,10 @@ def _positive(text: str) -> int:
 
 def _amount(text: str) -> float:
     return _bounded(float(text), text, 0, sys.float_info.max, "an amount of 0 or more")
+
+
+def _classes(text: str) -> int:
+    return _bounded(int(text), text, 2, 100, "a number of classes from 2 to 100")  # type: ignore[return-value]
 
 
 def _share(text: str) -> float:
