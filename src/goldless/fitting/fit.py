@@ -113,6 +113,7 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         calibration=calibration,
         convergence=_convergence(result) if options.em else None,
         balance_items=prior.balance,
+        pseudo_votes=options.prior,
         grouping=grouping,
         facts=facts,
         settled=settled,
@@ -124,7 +125,13 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate voters that are independent given the label, by EM from one soft vote each (Dawid and Skene)."""
     groups = np.arange(votes.sums.n_voters)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
-    return _fitted(votes, fit.result.model, convergence=_convergence(fit.result), balance_items=fit.prior.balance)
+    return _fitted(
+        votes,
+        fit.result.model,
+        convergence=_convergence(fit.result),
+        balance_items=fit.prior.balance,
+        pseudo_votes=options.prior,
+    )
 
 
 def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
@@ -136,14 +143,21 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     covariance = Grouping(
         votes.counted.sketch.pairs.covariance().covariance,
         *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
-        residual=0.0, residual_path={}, overdispersion=1.0, alternatives=(), ambiguous=False, verdict="",
+        residual=0.0, residual_path={}, overdispersion=covariance_misfit(votes.covariance), alternatives=(),
+        ambiguous=False, verdict="",
     )  # fmt: skip
     if not options.em:
-        return _fitted(votes, model, grouping=covariance)
+        return _fitted(votes, model, pseudo_votes=options.prior, grouping=covariance)
     prior = start_prior(votes, options, model.groups, overdispersion=1.0)
     solver = Solver.of(sums, options.max_iter, options.tol)
     result = solver.finish(solver.run(model, prior), prior)
-    return _fitted(votes, result.model, convergence=_convergence(result), grouping=covariance)
+    return _fitted(
+        votes,
+        result.model,
+        convergence=_convergence(result),
+        pseudo_votes=options.prior,
+        grouping=covariance,
+    )
 
 
 # -- the steps ----------------------------------------------------------------------------------------------

@@ -183,6 +183,8 @@ class Fitted:
         How EM ended, if there was one.
     balance_items : float
         Pseudo-items of each class that were left of the prior.
+    pseudo_votes : tuple of float
+        Pseudo-votes (right, wrong) of every row that EM counted with.
     grouping : Grouping or None
         How the voters were grouped, if that was a question.
     facts : Facts or None
@@ -208,6 +210,7 @@ class Fitted:
     calibration: Calibration | None = None
     convergence: Convergence | None = None
     balance_items: float = 0.0
+    pseudo_votes: tuple[float, float] = (0.5, 0.5)
     grouping: Grouping | None = None
     facts: Facts | None = None
     settled: Settled | None = None
