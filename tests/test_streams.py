@@ -11,7 +11,7 @@ from pyarrow import csv, feather, parquet
 from sklearn.base import clone
 
 import goldless as gl
-from goldless.io.readers.columns import VotesFileError
+from goldless.errors import VotesError
 from goldless.votes import counted, sums
 from goldless.votes import sketch as tally
 from goldless.votes.patterns import PatternTable
@@ -223,7 +223,7 @@ def test_a_third_label_far_from_the_start_is_named_with_its_place(tmp_path, monk
     frame = draw()
     frame.iloc[2500, 3] = "maybe"
     parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "votes.parquet")
-    with pytest.raises(VotesFileError, match=r"unknown label 'maybe' in row 2500, column 'voter 3'"):
+    with pytest.raises(VotesError, match=r"unknown label 'maybe' in row 2500, column 'voter 3'"):
         gl.LatentSML().fit(tmp_path / "votes.parquet")
     with pytest.raises(ValueError, match=r"Block 25 of the votes: Unknown label 'maybe' in row 0, column 'voter 3'"):
         gl.LatentSML().fit(cut(frame, 100))
@@ -235,7 +235,7 @@ def test_a_folder_must_have_the_same_voters_everywhere(tmp_path):
     frame = draw()
     write(frame, tmp_path / "a.parquet", "parquet")
     write(frame.rename(columns={"voter 2": "other"}), tmp_path / "b.parquet", "parquet")
-    with pytest.raises(VotesFileError, match=r"b.parquet has no column 'voter 2', which the first file has"):
+    with pytest.raises(VotesError, match=r"b.parquet has no column 'voter 2', which the first file has"):
         gl.MajorityVote().fit(tmp_path)
 
 
