@@ -104,7 +104,7 @@ class LabelRules:
             values = as_read(self.classes) if text else list(self.classes)
             _check_listed(values, draft)
         else:
-            found = [label for label in labels if not draft.means_missing(label)]
+            found = [label for label in dict.fromkeys(labels) if not draft.means_missing(label)]
             values = sorted_labels(as_read(found) if text else found, place)
             _check_found(values, place)
         return replace(draft, values=as_classes(self._ordered(values, draft)))
