@@ -35,15 +35,19 @@ def rows_of_batch(batch: Any, voters: Sequence[str], alphabet: Alphabet, name: s
         array = batch.column(title)
         codes = _codes(array, alphabet, title, name)
         byte, bit = divmod(number, 8)
-        if codes.size and codes.min() < 0:
-            unknown = np.flatnonzero(codes == UNKNOWN)
-            if len(unknown):
+        lowest = codes.min(initial=0)
+        if lowest < 0:
+            if lowest == UNKNOWN:
+                unknown = np.flatnonzero(codes == UNKNOWN)
                 strangers.update(_some_labels(array.take(unknown), alphabet, start + int(unknown[0]), title, name))
             absent = codes < 0
-            codes = np.where(absent, 0, codes).astype(np.int8)
+            codes = np.maximum(codes, 0)
             if missing_plane is None:
                 missing_plane = np.zeros((width, n_rows), dtype=np.uint8)
             missing_plane[byte] |= absent.view(np.uint8) << np.uint8(bit)
+        if n_planes == 1:  # the codes are the bits
+            planes[0, byte] |= codes.view(np.uint8) << np.uint8(bit)
+            continue
         for power, plane in enumerate(value_planes(n_planes)):
             planes[plane, byte] |= (codes.view(np.uint8) >> np.uint8(power) & np.uint8(1)) << np.uint8(bit)
     if strangers:
@@ -126,16 +130,18 @@ def nested_column(title: str, kind: Any, name: str) -> VotesError:
 
 def _codes_of_values(values: NDArray, alphabet: Alphabet, absent: NDArray[np.bool_] | None) -> NDArray[np.int8]:
     """Code a column of numbers, one comparison of the whole column for each number that occurs."""
-    codes = np.full(len(values), MISSING, dtype=np.int8)
+    codes = np.zeros(len(values), dtype=np.int8) if absent is None else -absent.view(np.int8)
     rest = np.ones(len(values), dtype=bool) if absent is None else ~absent
     for _ in range(MAX_CLASSES + 1):
-        if not rest.any():
+        first = rest.argmax() if len(rest) else 0
+        if not rest[first : first + 1].any():
             return codes
-        label = values[rest.argmax()]
+        label = values[first]
         here = values != values if label != label else values == label
         here &= rest
-        codes[here] = alphabet.code(label.item())
-        rest &= ~here
+        rest ^= here
+        if code := alphabet.code(label.item()):  # whole columns of bytes are faster than places chosen in them
+            codes |= here.view(np.int8) if code == 1 else here.view(np.int8) * np.int8(code)
     if alphabet.grows:  # so many labels are no classes
         codes[rest] = UNKNOWN
     else:
