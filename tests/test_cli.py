@@ -109,7 +109,7 @@ def test_inspect_says_in_plain_words_what_has_no_interval(tmp_path, capsys):
 def test_inspect_as_json_is_the_summary(votes, capsys):
     assert main(["inspect", str(votes), "--ignore", "truth", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
-    assert summary["schema_version"] == 2
+    assert summary["schema_version"] == 3
     assert summary["votes"]["n_voters"] == 20
     assert summary["truth"] is None
 
@@ -467,10 +467,10 @@ def test_combine_explains(four, tmp_path, capsys):
     assert main(["combine", str(four / "votes.csv"), "--explain", "-o", str(out)]) == 0
     with out.open() as stream:
         rows = list(csv.DictReader(stream))
-    parts = ["from the class balance", "from a", "from b", "from c", "from d, the last"]
+    parts = ["prior_log_odds", "from a", "from b", "from c", "from d, the last"]
     for row in rows[:20]:
         assert sum(float(row[part]) for part in parts) == pytest.approx(float(row["log-odds"]), abs=0.01)
-        assert row["ask next"] == "a new voter"
+        assert row["next_voter"] == "a new voter"
     assert main(["combine", str(four / "votes.csv"), "--explain", "--json"]) == 0
     assert "from a" in json.loads(capsys.readouterr().out.splitlines()[-1])["items"][0]
 

@@ -122,6 +122,9 @@ def build_parser() -> Parser:
         help="sizes of the groups, such as 5,3,1,1 (default 5 and fifteen times 1)",
     )
     simulate.add_argument(
+        "--classes", type=_classes, default=2, metavar="C", help="number of classes, from 2 to 100 (default 2)"
+    )
+    simulate.add_argument(
         "--imbalance", type=_imbalance, default=0.0, help="class imbalance, from -1 to 1 (default 0)"
     )
     simulate.add_argument("--missing-rate", type=_share, default=0.0, help="share of missing votes (default 0)")
@@ -158,7 +161,12 @@ def _reading() -> Parser:
     group.add_argument(
         "--missing", metavar="LABEL", action="append", default=[], help="label that means no vote (may be repeated)"
     )
-    group.add_argument("--positive", metavar="LABEL", help="label to call positive")
+    group.add_argument(
+        "--tie",
+        choices=("class", "missing"),
+        help="what the label tie means: a class of its own (default), or no vote",
+    )
+    group.add_argument("--positive", metavar="LABEL", help="of two labels the one to call positive")
     group.add_argument(
         "--classes", metavar="LABELS", help="labels there may be, in order, as a,b,c (default: those that occur)"
     )
@@ -179,7 +187,12 @@ def _fitting() -> Parser:
     )
     known = parent.add_argument_group("what is known besides the votes")
     known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")
-    known.add_argument("--class-balance", type=_share, metavar="P", help="known share of the positive class")
+    known.add_argument(
+        "--class-balance",
+        type=_balance,
+        metavar="P",
+        help="known share of the positive class; of more than two classes of each, such as a=0.5,b=0.3,c=0.2",
+    )
     known.add_argument("--trusted", metavar="NAMES", help="voters that judge for themselves and well, with commas")
     return parent
 
@@ -209,8 +222,26 @@ def _amount(text: str) -> float:
     return _bounded(float(text), text, 0, sys.float_info.max, "an amount of 0 or more")
 
 
+def _classes(text: str) -> int:
+    return _bounded(int(text), text, 2, 100, "a number of classes from 2 to 100")  # type: ignore[return-value]
+
+
 def _share(text: str) -> float:
     return _bounded(float(text), text, 0, 1 - 1e-9, "a share from 0 to below 1")
+
+
+def _balance(text: str) -> float | dict[str, float]:
+    """Return a share, or the share of each class by its name; a name may hold = and commas hold names apart."""
+    if "=" not in text:
+        return _share(text)
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = part.rpartition("=")
+        try:
+            shares[name.strip()] = _share(share)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{part!r} is not a class and its share, such as a=0.5") from None
+    return shares
 
 
 def _imbalance(text: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,19 @@ _TITLES = {
         "Covariance among truly positive items: zero without echo.",
     ),
     "conditional_negative": ("C- measured with the truth", "Covariance among truly negative items. Same colours."),
+    "conditional": (
+        "Within the classes, measured with the truth",
+        "Mean covariance among items of one true class: zero without echo.",
+    ),
     "covariance": ("Covariance of the votes", "Orange: two voters say the same more often than by chance."),
     "fitted": ("Covariance in the fitted model", "What the groups and accuracies found would give. Same colours."),
     "left_over": ("Left over", "Covariance minus model: what the model does not explain. Same colours."),
+    "same_wrong_answer": (
+        "Same wrong answer",
+        "Where two voters are both wrong: how much more often they give the same answer than others do.",
+    ),
     "co_membership": ("Found together", "How often two voters are found in one group when the items are resampled."),
 }
-
-
 _ONE_SIDED = ("score", "co_membership")
 _SAME_COLOURS = {
     "fitted": "covariance",
@@ -76,7 +83,11 @@ def render_html(summary: dict[str, Any]) -> str:
         group_number={group["name"]: number for number, group in enumerate(summary["groups"])},
         tree=drawing.tree(summary),
         path=drawing.residual_path(summary),
-        readings=drawing.readings(summary),
+        others=drawing.alternatives(summary),
+        colour_of=partial(drawing.class_colour, len(summary["votes"]["classes"])),
+        above_chance=partial(drawing.above_chance, summary),
+        range_of=range,
+        many=len(summary["votes"]["classes"]) > 2,
         strip=lambda votes: drawing.strip([votes[i] for i in order]),
         bands=drawing.bands(summary),
         against_truth=drawing.against_truth(summary),
@@ -92,10 +103,8 @@ def render_html(summary: dict[str, Any]) -> str:
 def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the pictures of pairs in the order of the groups, each with its scale."""
     matrices = {key: values for key, values in (summary["matrices"] or {}).items() if values is not None}
-    truth = summary["truth"]
-    for key in ("conditional_positive", "conditional_negative"):
-        if truth and matrices and truth[key] is not None:
-            matrices[key] = truth[key]
+    if matrices:
+        matrices |= _conditional(summary["truth"])
     order = np.array(summary["order"])
     ordered = {key: np.asarray(values)[np.ix_(order, order)] for key, values in matrices.items()}
     families: dict[str, list[NDArray]] = {}
@@ -121,6 +130,16 @@ def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return shown
+
+
+def _conditional(truth: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the covariances within the true classes: both of two, the mean of more."""
+    if truth is None or truth["conditional"] is None:
+        return {}
+    if len(truth["conditional"]) == 2:
+        negative, positive = truth["conditional"]
+        return {"conditional_positive": positive, "conditional_negative": negative}
+    return {"conditional": np.average(truth["conditional"], axis=0, weights=truth["class_shares"]).round(4)}
 
 
 def _scale(matrices: list[NDArray]) -> tuple[float, bool]:
