@@ -78,7 +78,8 @@ class Opened:
     @cached_property
     def why(self) -> Explanation:
         """Why each pattern gets its label."""
-        return explain_patterns(self.fitted, self.table.codes)
+        fitted, codes = self.fitted, self.table.codes
+        return explain_patterns(fitted.model, codes, fitted.log_likelihood(codes), fitted.calibration)
 
     @cached_property
     def answers(self) -> NDArray[np.float64]:
