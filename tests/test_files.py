@@ -154,7 +154,9 @@ def test_missing_and_positive_as_text():
     table = read("a,b,c\n1,0,-1\n-1,1,1\n", missing=["0"], positive="-1")
     assert table.votes.classes.tolist() == [1, -1]
     np.testing.assert_array_equal(table.votes.codes, [[0, -1, 1], [1, 0, 0]])
-    with pytest.raises(VotesFileError, match="pass missing=0 if .*, missing=-1 if .*, or classes=.-1, 0, 1. for three"):
+    with pytest.raises(
+        VotesFileError, match=r"pass missing=0 if .*, missing=-1 if .*, or classes=.-1, 0, 1. for three"
+    ):
         read("a,b,c\n1,0,-1\n-1,1,1\n")
 
 
