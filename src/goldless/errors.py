@@ -15,8 +15,8 @@ HINTS = {
     "ambiguous-missing": "pass {missing:0} if -1 and 1 are the classes, {missing:-1} if 0 and 1 are, or "
     "{classes:[-1, 0, 1]} for three classes",
     "scores": "are these scores? Make votes of them first, such as 1 above 0.5 and 0 elsewhere",
-    "scores-or-classes": "if they are probabilities, make votes of them first, such as 1 above 0.5 and 0 elsewhere; if "
-    "they are classes, list them in {classes}",
+    "scores-or-classes": "if they are probabilities, make votes of them first, such as 1 above 0.5 and 0 elsewhere; "
+    "if they are classes, list them in {classes}",
     "spelling": "spell them alike, or list the classes in {classes}",
     "one-type": "give all votes as one type",
     "nan-is-missing": "a missing vote is NaN",
@@ -27,8 +27,8 @@ HINTS = {
     "not-votes": "if it names the items, pass it as {id_column}; if it is no voter, as {ignore}; if each row is one "
     "vote, name its columns by {item}, {voter} and {label}",
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
-    "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what is "
-    "no vote in {ignore}",
+    "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
+    "is no vote in {ignore}",
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
     "own-names": "give every voter its own name",
