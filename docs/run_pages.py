@@ -5,9 +5,10 @@ python docs/run_pages.py --write    write what the code prints into the pages
 python docs/run_pages.py --write docs/anchors.md      only this page
 
 How a page is read: its ``python`` blocks run in order in one namespace, its ``bash`` blocks line by line, all in
-one temporary folder that holds the files of ``examples/``. A ``text`` block titled Output right behind one is what
-it prints; "..." in it stands for anything. A block with a file's name as its title is written to that file. A
-comment ``<!-- not run: reason -->`` right before a block says that it is not run, and why.
+one temporary folder that holds the files of ``examples/``; ``research`` is found as in the clone. A ``text`` block
+titled Output right behind one is what it prints; "..." in it stands for anything. A block with a file's name as its
+title is written to that file. A comment ``<!-- not run: reason -->`` right before a block says that it is not run,
+and why.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from pathlib import Path
 
 from goldless.cli import main as goldless
 
-DOCS = Path(__file__).parent
-EXAMPLES = DOCS.parent / "examples"
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+EXAMPLES = ROOT / "examples"
 _FENCE = re.compile(r"^```(\w*)(.*)$")
 _TITLE = re.compile(r'title="([^"]+)"')
 _NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
@@ -138,6 +140,7 @@ def _inside(folder: Path) -> Iterator[None]:
     command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m goldless.cli "$@"\n')
     command.chmod(0o755)
     wanted = {"COLUMNS": "80", "MPLBACKEND": "Agg", "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
+    wanted["PYTHONPATH"] = str(ROOT)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

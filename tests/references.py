@@ -132,6 +132,27 @@ def numerical_information(log_likelihood, n_parameters, step=1e-3):
     return gradient, information
 
 
+def same_wrong_answer(codes, counts, labels, n_classes):
+    """Lift, standard error and items of every pair, item by item and pair by pair."""
+    m = codes.shape[1]
+    lift, error, items = np.full((m, m), np.nan), np.full((m, m), np.nan), np.zeros((m, m))
+    for i, j in itertools.permutations(range(m), 2):
+        found = []
+        for item, count, label in zip(codes, counts, labels, strict=True):
+            wrong = [voter for voter in range(m) if item[voter] not in (-1, label)]
+            if i not in wrong or j not in wrong:
+                continue
+            others = [item[voter] for voter in wrong if voter not in (i, j)]
+            popularity = [(others.count(item[one]) + 1 / (n_classes - 1)) / (len(others) + 1) for one in (i, j)]
+            found += int(count) * [(item[i] == item[j]) - np.mean(popularity)]
+        items[i, j] = len(found)
+        if found:
+            lift[i, j] = np.mean(found)
+        if len(found) > 1:
+            error[i, j] = np.std(found, ddof=1) / np.sqrt(len(found))
+    return lift, error, items
+
+
 def with_rates(model, **changes):
     """The model of two classes with other rates."""
     names = ("group_sensitivity", "group_specificity", "sensitivity_given_group", "specificity_given_group")

@@ -6,7 +6,7 @@ import pytest
 import goldless as gl
 from goldless.fitting.calibration import Calibration, calibrated_to, soft_logistic_line
 from goldless.maths.tree import independent_model, probability
-from goldless.votes.patterns import PatternTable
+from goldless.votes.rows import PatternTable
 
 
 def bins_of(probabilities, positive):
@@ -36,7 +36,7 @@ def test_a_line_against_the_votes_is_refused(rng):
 
 
 def test_the_same_model_needs_no_calibration(rng):
-    model = independent_model(0.3, [0.8] * 5, [0.7] * 5)
+    model = independent_model([0.7, 0.3], np.tile([[0.7, 0.3], [0.2, 0.8]], (5, 1, 1)))
     table = PatternTable.of(model.sample(500, rng)[0])
     found = calibrated_to(table, model, model)
     assert isinstance(found, Calibration)
@@ -44,7 +44,7 @@ def test_the_same_model_needs_no_calibration(rng):
 
 
 def test_probabilities_of_simulated_votes_are_calibrated_by_default():
-    """Over panels whose class balance the prior pulls towards one half; see benchmarks/diagnosis.py."""
+    """Over panels whose class balance the prior pulls towards one half; see research/benchmarks/diagnosis.py."""
     plain, calibrated = np.zeros((10, 3)), np.zeros((10, 3))
     for seed in range(10):
         X, y = gl.simulate_votes(2000, [1] * 12, 0.5, group_accuracy=(0.6, 0.9), random_state=seed)

@@ -27,7 +27,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarnin
 def draw(n_classes=4, n_items=1500, groups=GROUPS, missing_rate=0.1, seed=0, **options):
     options = {"group_accuracy": (0.7, 0.9), "voter_accuracy": (0.6, 0.9), **options}
     return gl.simulate_votes(
-        n_items, groups, n_classes=n_classes, missing_rate=missing_rate, random_state=seed, return_model=True, **options
+        n_items,
+        groups,
+        n_classes=n_classes,
+        missing_rate=missing_rate,
+        random_state=seed,
+        return_model=True,
+        **options,
     )
 
 

@@ -73,4 +73,4 @@ def test_a_missing_file_of_labels_is_one_line(votes, capsys):
 def test_other_facts(votes, capsys):
     options = ["--ignore", "truth", "--class-balance", "0.4", "--trusted", "voter 4, voter 5", "--json"]
     assert main(["inspect", str(votes), *options]) == 0
-    assert json.loads(capsys.readouterr().out)["votes"]["class_balance"] == pytest.approx(0.4, abs=0.01)
+    assert json.loads(capsys.readouterr().out)["votes"]["class_shares"][1] == pytest.approx(0.4, abs=0.01)

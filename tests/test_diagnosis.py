@@ -13,11 +13,12 @@ from goldless.diagnosis.compare import holm
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
-from goldless.fitting.fit import fit_tree
+from goldless.fitting.solve import fit_groups
 from goldless.maths.correlations import effective_votes, uniqueness, within_class_correlations
-from goldless.maths.em import RatePrior
-from goldless.maths.tree import LatentModel, independent_model
-from goldless.votes.patterns import PatternTable
+from goldless.maths.em import Dirichlet
+from goldless.maths.tree import LatentModel, TreeModel
+from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable
 from references import numerical_information
 
 
@@ -45,8 +46,27 @@ def fit(X, **options):
         return gl.LatentSML(**options).fit(X)
 
 
+def independent_model(balance, sensitivity, specificity):
+    """Two classes, every voter alone with Y."""
+    alone = np.arange(len(sensitivity))
+    return LatentModel(alone, balance, np.ones(len(alone)), np.ones(len(alone)), sensitivity, specificity)
+
+
 def quick(model, X, **options):
     return gl.diagnose(model, X, **{"resamples": 0, **options})
+
+
+def random_tree(rng, sizes, n_classes, right=4.0):
+    """A tree of any number of classes: groups of these sizes, everybody right more often than not."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    expecting = np.ones((n_classes, n_classes)) + right * np.eye(n_classes)
+
+    def tables(n):
+        return np.array([[rng.dirichlet(row) for row in expecting] for _ in range(n)])
+
+    latents = tables(len(sizes)).transpose(0, 2, 1)
+    latents[np.array(sizes) == 1] = np.eye(n_classes)
+    return TreeModel(groups, rng.dirichlet(np.full(n_classes, 20.0)), latents, tables(len(groups)))
 
 
 # -- derivatives --------------------------------------------------------------------------------------------
@@ -65,16 +85,22 @@ def test_scores_and_information_are_derivatives_of_the_likelihood(rng):
     gradient, information = numerical_information(log_likelihood, scores.n_parameters)
     total = sum(table.counts[block.rows] @ block.score for block in scores.blocks())
     np.testing.assert_allclose(total, gradient, atol=1e-5)
-    np.testing.assert_allclose(scores.observed_information, information, atol=1e-3)
+    np.testing.assert_allclose(scores.observed_information[0], information, atol=1e-3)
 
 
-def test_gradients_of_accuracies(rng):
-    model = gl.random_model([3, 2, 1, 1], 0.2, random_state=rng)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_gradients_of_accuracies_and_class_shares(rng, n_classes):
+    model = random_tree(rng, [3, 2, 1, 1], n_classes)
     scores = PatternScores(np.zeros((0, 7), dtype=np.int8), np.zeros(0, dtype=int), model)
-    for name, gradient in zip(("sensitivity", "specificity"), scores.accuracy_gradients(), strict=True):
-        steps = 1e-6 * np.eye(scores.n_parameters)
-        numeric = [(getattr(scores.stepped(s), name) - getattr(scores.stepped(-s), name)) / 2e-6 for s in steps]
-        np.testing.assert_allclose(gradient, np.array(numeric).T, atol=1e-8)
+    stepped = [(scores.stepped(s), scores.stepped(-s)) for s in 1e-6 * np.eye(scores.n_parameters)]
+    for voter in range(7):
+        found = np.zeros((n_classes, scores.n_parameters))
+        gradients = scores.recall_gradients(voter)
+        found[:, gradients.columns] = gradients.values
+        numeric = [(up.recall[voter] - down.recall[voter]) / 2e-6 for up, down in stepped]
+        np.testing.assert_allclose(found, np.array(numeric).T, atol=1e-8)
+    shares = np.array([(up.class_prior - down.class_prior) / 2e-6 for up, down in stepped]).T
+    np.testing.assert_allclose(shares[:, scores.columns_of_prior], scores.prior_gradients().values, atol=1e-8)
 
 
 # -- what it says -------------------------------------------------------------------------------------------
@@ -87,7 +113,7 @@ def test_intervals_hold_the_truth_and_the_estimate(simulated, fitted, diagnosis)
         estimate = getattr(fitted, f"{name}_")
         assert ((ends[:, 0] <= estimate) & (estimate <= ends[:, 1])).all()
         covered = (ends[:, 0] <= getattr(true, name)) & (getattr(true, name) <= ends[:, 1])
-        assert covered.mean() > 0.7  # of 12; coverage is measured in benchmarks/diagnosis.py
+        assert covered.mean() > 0.7  # of 12; coverage is measured in research/benchmarks/diagnosis.py
     low, high = diagnosis.class_balance_interval
     assert low <= true.class_balance <= high
 
@@ -434,12 +460,14 @@ def test_a_voter_that_says_nothing_has_no_interval_and_a_reason(simulated):
 
 
 def test_the_pvalue_of_independence_is_uniform(rng):
-    """A rough check; false alarms and power are measured in benchmarks/diagnosis.py."""
-    found, alone, prior = [], np.arange(8), RatePrior(1.0, 0.5, 0.5)
+    """A rough check; false alarms and power are measured in research/benchmarks/diagnosis.py."""
+    found, alone = [], np.arange(8)
+    prior = Dirichlet.of_classes(alone, 2, 1.0, 0.5, 0.5)
     for _ in range(60):
         model = independent_model(0.7, *rng.uniform(0.6, 0.9, (2, 8)))
         table = PatternTable.of(model.sample(500, rng)[0])
-        found.append(fit_pvalue(table, fit_tree(table, alone, prior, 300, 1e-7).model, rng))
+        fitted = fit_groups(VoteSums.of_table(table), alone, prior, 300, 1e-7).model
+        found.append(fit_pvalue(table, fitted, rng))
     assert 0.3 < np.mean(found) < 0.7
     assert np.mean(np.array(found) < 0.05) < 0.2
 
@@ -472,9 +500,8 @@ def test_an_echo_counts_less_the_closer_it_is():
 
 def test_single_accuracies_are_those_of_each_voter(rng):
     codes = rng.integers(-1, 2, (50, 4)).astype(np.int8)
-    posterior, counts = rng.random(50), rng.integers(1, 9, 50)
-    alone = np.where(codes >= 0, codes, 0.5)
-    one_by_one = [expected_balanced_accuracy(alone[:, voter], posterior, counts) for voter in range(4)]
+    posterior, counts = rng.dirichlet(np.ones(2), 50), rng.integers(1, 9, 50)
+    one_by_one = [expected_balanced_accuracy(codes[:, voter], posterior, counts) for voter in range(4)]
     np.testing.assert_allclose(single_accuracies(codes, posterior, counts), one_by_one)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import goldless
+from research.benchmarks import cost_page
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
@@ -34,7 +35,6 @@ def load(path):
 
 
 pages = load(ROOT / "docs" / "run_pages.py")
-cost_page = load(ROOT / "benchmarks" / "cost_page.py")
 
 
 @pytest.mark.parametrize("name", ["goldless", *MODULES])
@@ -106,7 +106,7 @@ def test_pages_name_files_that_are_there(page):
     for address in named:
         if "://" not in address:
             assert (page.parent / address).exists(), address
-    for script in re.findall(r"`((?:examples|benchmarks|docs)/[\w./-]+)`", text):
+    for script in re.findall(r"`((?:examples|research|docs)/[\w./-]+)`", text):
         assert (ROOT / script).exists(), script
 
 
@@ -142,7 +142,7 @@ def test_the_reference_has_every_public_name():
 
 
 def test_the_page_on_cost_shows_what_was_measured():
-    """After a benchmark: python benchmarks/cost_page.py."""
+    """After a benchmark: python -m research.benchmarks.cost_page."""
     page = (ROOT / "docs" / "cost.md").read_text()
     record = json.loads((ROOT / "docs" / "cost.json").read_text())
     assert cost_page.filled(page, record) == page

@@ -75,7 +75,8 @@ def test_the_m_step_maximises(seed, n_classes):
     for share in (1e-3, 0.1):
         other = even_model(groups, n_classes).with_tables(
             (1 - share) * best.prior + share * random_rows(rng, n_classes),
-            (1 - share) * best.latents + share * random_rows(rng, 2, *shape).transpose(0, 2, 1) * [[[1]], [[0]]]
+            (1 - share) * best.latents
+            + share * random_rows(rng, 2, *shape).transpose(0, 2, 1) * [[[1]], [[0]]]
             + share * np.eye(n_classes) * [[[0]], [[1]]],
             (1 - share) * best.votes + share * random_rows(rng, 3, *shape),
         )

@@ -21,11 +21,10 @@ import pytest
 from scipy.io import savemat
 
 import goldless as gl
-from goldless import simulate as datasets
-from goldless.cli import main
-from goldless.experiments import (
+from research.experiments import (
     NAMES,
     artificial,
+    datasets,
     dream,
     find_experiment,
     origin,
@@ -36,15 +35,17 @@ from goldless.experiments import (
     runner,
     uci_variants,
 )
-from goldless.experiments.ensemble import LogisticModelTree, make_ensemble, voter_names
-from goldless.experiments.framework import Difference, Settings, Unit, plain
-from goldless.experiments.measure import measured
-from goldless.experiments.peers import PeerProcess
-from goldless.experiments.published import chosen_step, published_labels
-from goldless.experiments.store import UnitStore, write_whole
-from goldless.experiments.tables import Table
+from research.experiments.command import main
+from research.experiments.ensemble import LogisticModelTree, make_ensemble, voter_names
+from research.experiments.framework import Difference, Settings, Unit, plain
+from research.experiments.measure import measured
+from research.experiments.peers import PeerProcess
+from research.experiments.published import chosen_step, published_labels
+from research.experiments.store import UnitStore, write_whole
+from research.experiments.tables import Table
 
-RECORDS = Path(__file__).parent.parent / "docs" / "results" / "records"
+ROOT = Path(__file__).parent.parent
+RECORDS = ROOT / "docs" / "results" / "records"
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +114,9 @@ def test_results_are_plain():
 
 def test_a_killed_run_continues_and_gives_the_same_record(quick, tmp_path):
     """Killed for good, workers and all, after the first unit; then run again, with another number of workers."""
-    command = [sys.executable, "-m", "goldless.cli", "experiment", "artificial", "--quick", "--draws", "1"]
-    process = subprocess.Popen([*command, "--workers", "2", "-q", "-o", str(tmp_path)], start_new_session=True)
+    command = [sys.executable, "-m", "research.experiments", "run", "artificial", "--quick", "--draws", "1"]
+    words = [*command, "--workers", "2", "-q", "-o", str(tmp_path)]
+    process = subprocess.Popen(words, start_new_session=True, cwd=ROOT)
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("units/*.json")) and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
@@ -236,9 +238,9 @@ def test_records_that_are_none_are_refused(tmp_path, quick, capsys):
     with pytest.raises(ValueError, match="not a record"):
         render.read_record(tmp_path / "x.json")
     (tmp_path / "x.json").write_text("no")
-    assert main(["experiment", "render", str(tmp_path), "-o", str(tmp_path / "out")]) == 1
+    assert main(["render", str(tmp_path), "-o", str(tmp_path / "out")]) == 1
     assert "it is no JSON" in capsys.readouterr().err
-    for part, word in (("schema_version", "this goldless reads"), ("experiment_version", "this is version")):
+    for part, word in (("schema_version", "this reads"), ("experiment_version", "this is version")):
         (tmp_path / "x.json").write_text(json.dumps({**quick[1], part: 99}))
         with pytest.raises(ValueError, match=word):
             render.read_record(tmp_path / "x.json")
@@ -280,19 +282,19 @@ def test_every_difference_from_the_paper_is_explained():
 
 def test_the_command_runs_and_renders(quick, tmp_path, capsys):
     folder, _ = quick  # everything is done there: nothing is computed again
-    arguments = ["experiment", "artificial", "--quick", "--draws", "1", "-o", str(folder)]
+    arguments = ["run", "artificial", "--quick", "--draws", "1", "-o", str(folder)]
     assert main([*arguments, "--json"]) == 0
     names = json.loads(capsys.readouterr().out)["files"]
     text = (folder / "index.md").read_text()
     assert "Quick sizes" in text
-    assert "goldless experiment artificial --draws 1 --quick -o artificial" in text
+    assert "python -m research.experiments run artificial --draws 1 --quick -o artificial" in text
     for name in names:
         if name.endswith((".svg", ".csv")):
             assert name in text
         assert (folder / name).stat().st_size > 0
     assert "accuracy-by-size.svg" in names
     assert {f"{n[:-4]}.png" for n in names if n.endswith(".svg")} <= set(names)
-    assert main(["experiment", "render", str(folder), "-o", str(tmp_path / "pages")]) == 0
+    assert main(["render", str(folder), "-o", str(tmp_path / "pages")]) == 0
     assert (tmp_path / "pages" / "index.md").exists()
     assert (tmp_path / "pages" / "artificial" / "accuracy-by-size.png").exists()
 
@@ -300,21 +302,40 @@ def test_the_command_runs_and_renders(quick, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["artificial", "x", "-o", "d"], "records are for render only"),
-        (["render", "-o", "d"], "name the records"),
-        (["dream", "--draws", "3", "-o", "d"], "draws nothing at random"),
-        (["dream", "-o", "d"], "set GOLDLESS_DATA"),
-        (["panels", "-o", "d"], "set GOLDLESS_DATA"),
-        (["artificial", "-o", __file__], "is a file"),
+        (["render", "nowhere", "-o", "d"], "there is no record nowhere"),
+        (["run", "dream", "--draws", "3", "-o", "d"], "draws nothing at random"),
+        (["run", "dream", "-o", "d"], "set GOLDLESS_DATA"),
+        (["run", "panels", "-o", "d"], "set GOLDLESS_DATA"),
+        (["run", "artificial", "-o", __file__], "is a file"),
     ],
 )
 def test_wrong_use_is_one_clear_line(words, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GOLDLESS_DATA", raising=False)
-    assert main(["experiment", *words]) == 1
+    assert main(words) == 1
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["run", "artificial"], ["run", "x", "-o", "d"], ["run", "uci", "record", "-o", "d"], ["render", "-o", "d"]],
+)
+def test_wrong_words_are_refused_with_the_usage(words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: python -m research.experiments")
+
+
+def test_an_interruption_says_that_the_run_can_go_on(tmp_path, monkeypatch, capsys):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("research.experiments.command.run_experiment", stop)
+    assert main(["run", "artificial", "-o", str(tmp_path)]) == 130
+    assert "the same command continues in" in capsys.readouterr().err
 
 
 def test_every_experiment_can_be_found():
@@ -578,7 +599,7 @@ def test_local_tables_pass_their_checks(name, data_folder):
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", ["uci", "dream"])
 def test_quick_runs_on_real_data(name, data_folder, tmp_path, capsys):
-    arguments = ["experiment", name, "--quick", "--workers", "1", "-q", "--data", str(data_folder)]
+    arguments = ["run", name, "--quick", "--workers", "1", "-q", "--data", str(data_folder)]
     assert main([*arguments, "-o", str(tmp_path)]) == 0
     assert capsys.readouterr().out == ""
     record = render.read_record(tmp_path / "record.json")
@@ -727,7 +748,7 @@ def test_a_folder_of_panels_becomes_a_leaderboard(tmp_path, capsys):
     np.savez(folder / "crowd_three.npz", votes=np.zeros((5, 4), np.int8), truth=np.arange(5) % 3)
     np.savez(folder / "crowd_x.npz", other=np.zeros(3))
     (folder / "index.json").write_text(json.dumps({"crowd_three": {"multiclass": True, "n_classes": 3}}))
-    arguments = ["experiment", "panels", "--workers", "1", "--data", str(folder), "-o", str(tmp_path / "out")]
+    arguments = ["run", "panels", "--workers", "1", "--data", str(folder), "-o", str(tmp_path / "out")]
     assert main(arguments) == 0
     assert "LatentSML()" in capsys.readouterr().out
     record = render.read_record(tmp_path / "out" / "record.json")

@@ -60,8 +60,8 @@ def test_nothing_else_is_in_sight():
 
 
 def test_no_optional_library_is_imported():
-    """Importing goldless takes numpy, scipy, scikit-learn and numba; frames come when one is passed."""
-    optional = ("pandas", "polars", "pyarrow", "matplotlib", "dask")
+    """Importing goldless takes numpy, scipy, scikit-learn and numba; what else there is comes when it is needed."""
+    optional = ("pandas", "polars", "pyarrow", "jinja2", "matplotlib", "dask")
     code = (
         "import sys, sklearn.base; before = set(sys.modules); import goldless; "
         f"print(sorted(set({optional}) & (set(sys.modules) - before)))"

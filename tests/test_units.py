@@ -50,7 +50,9 @@ def slow_expectation(model, codes, counts):
     log_likelihood = 0.0
     for row, count in zip(codes, counts, strict=True):
         # Pr(vote of each voter | state of its parent)
-        of_vote = [model.votes[i, :, code] if code >= 0 else np.ones(model.votes.shape[1]) for i, code in enumerate(row)]
+        of_vote = [
+            model.votes[i, :, code] if code >= 0 else np.ones(model.votes.shape[1]) for i, code in enumerate(row)
+        ]
         hub, latent = model.prior.copy(), {}
         for group in range(model.n_groups):
             members = np.flatnonzero(groups == group)

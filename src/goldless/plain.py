@@ -39,6 +39,7 @@ def plain_tree(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool) or value is None else None
 
 
-def interval(ends: Any, digits: int = 4) -> list[float] | None:
+def interval(ends: Any, digits: int = 4) -> tuple[float, float] | None:
     """Return the ends of an interval, or None if it has none."""
-    return [rounded(end, digits) for end in ends] if np.isfinite(ends).all() else None
+    low, high = ends
+    return (rounded(low, digits), rounded(high, digits)) if np.isfinite([low, high]).all() else None

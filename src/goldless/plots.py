@@ -1,7 +1,7 @@
 """The figures of the report as functions on matplotlib axes.
 
 Each takes a fitted model (and votes or labels where it needs them) and an optional ``ax``, and returns the axes.
-Matplotlib is in the extra ``report``: ``pip install matplotlib``.
+Matplotlib is in the extra ``plot``: ``pip install matplotlib``.
 """
 
 from __future__ import annotations
@@ -51,17 +51,29 @@ def covariance(model: Any, kind: Literal["observed", "fitted", "left over"] = "o
 
 
 def accuracy(model: Any, y_true_accuracy: ArrayLike | None = None, ax: Any = None) -> Any:
-    """Draw the estimated sensitivity and specificity of every voter, or its balanced accuracy against a known one."""
+    """Draw how often every voter is right in each class, or its balanced accuracy against a known one.
+
+    Two classes are the two axes; of more, each has a column of voters.
+    """
     check_is_fitted(model)
     ax = _axes(ax)
     colours = _colours(model)
     if y_true_accuracy is not None:
         ax.scatter(y_true_accuracy, model.balanced_accuracy_, c=colours, s=24)
-        ax.axline((0.5, 0.5), slope=1, color=_GREY, linestyle="--", linewidth=1)
+        ax.axline((1, 1), slope=1, color=_GREY, linestyle="--", linewidth=1)
         ax.set_xlabel("true balanced accuracy")
         ax.set_ylabel("estimated without labels")
         return ax
-    ax.scatter(model.specificity_, model.sensitivity_, c=colours, s=24)
+    recall, n_classes = model.recall_, len(model.classes_)
+    if n_classes > 2:
+        beside = np.linspace(-0.25, 0.25, len(recall))[np.argsort(_order(model))]
+        for label in range(n_classes):
+            ax.scatter(label + beside, recall[:, label], c=colours, s=24)
+        ax.axhline(1 / n_classes, color=_GREY, linestyle="--", linewidth=1)
+        ax.set_xticks(range(n_classes), [str(label) for label in model.classes_.tolist()], parse_math=False)
+        ax.set(ylim=(0, 1.02), ylabel="share of the class that a voter calls so")
+        return ax
+    ax.scatter(recall[:, 0], recall[:, 1], c=colours, s=24)
     ax.axline((0, 1), (1, 0), color=_GREY, linestyle="--", linewidth=1)
     ax.set(xlim=(0, 1.02), ylim=(0, 1.02), xlabel="specificity", ylabel="sensitivity")
     return ax
@@ -71,7 +83,9 @@ def residual_path(model: Any, ax: Any = None) -> Any:
     """Draw the residual of the paper's Algorithm 2 for each number of groups, and that of the model's own groups."""
     check_is_fitted(model)
     ax = _axes(ax)
-    found = path_of(model.latent_model_, np.nan_to_num(model.covariance_), getattr(model, "residual_path_", None))
+    if len(model.classes_) > 2:
+        raise ValueError(f"the paper's path is for two classes, and there are {len(model.classes_)}")
+    found = path_of(model.latent_model_, np.nan_to_num(model.covariance_), model.residual_path_)
     counts = sorted(found.path)
     ax.plot(counts, [found.path[count] for count in counts], marker=".", color=_COLOURS[0], label="Algorithm 2")
     if counts:
@@ -95,13 +109,14 @@ def tree(model: Any, ax: Any = None) -> Any:
     at = {int(voter): -float(place) for place, voter in enumerate(order)}
     middle = float(np.mean(list(at.values())))
     sizes = np.bincount(latent.groups)
-    strength = 2 * np.clip(latent.balanced_accuracy - 0.5, 0, 0.5)
+    chance = 1 / latent.n_classes
+    strength = np.clip(latent.balanced_accuracy - chance, 0, None) / (1 - chance)
     for group in range(latent.n_groups):
         members = np.flatnonzero(latent.groups == group)
         start = (0.0, middle)
         if sizes[group] > 1:
             height = float(np.mean([at[int(voter)] for voter in members]))
-            rate = (latent.group_sensitivity[group] + latent.group_specificity[group]) - 1
+            rate = (np.diag(latent.latents[group]).mean() - chance) / (1 - chance)
             ax.plot([0, 1], [middle, height], color=colours[members[0]], linewidth=0.5 + 4 * max(rate, 0))
             ax.plot([1], [height], marker="o", color=colours[members[0]], markersize=9)
             start = (1.0, height)
@@ -163,8 +178,7 @@ def _order(model: Any) -> NDArray[np.int64]:
 
 
 def _names(model: Any) -> list[str]:
-    names = getattr(model, "feature_names_in_", None)
-    return [str(i) for i in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+    return [str(name) for name in model.fitted_.names_of(np.arange(model.n_features_in_))]
 
 
 def _colours(model: Any) -> NDArray:

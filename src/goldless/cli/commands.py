@@ -24,9 +24,10 @@ from goldless.cli.streaming import combine_stream, is_streamed
 from goldless.cli.terminal import Style, clean
 from goldless.io.files import VotesFile, read_votes
 from goldless.report import render_html, summarize
-from goldless.report.html import check_report_extra
+from goldless.votes.votes import Votes
 
 FITTING, CHECKING = "Fitting", "Checking"
+TIES = ("tie", "Tie", "TIE")
 _PAGE = "report.html"
 
 
@@ -55,7 +56,6 @@ def report(arguments: argparse.Namespace) -> None:
         raise ValueError("--json and -o - both print: name a file for the page, or leave out one of them")
     output = arguments.output or (None if arguments.json else _PAGE)
     if output is not None:
-        check_report_extra()
         check_output(output, arguments.force, arguments.file)
     table, model, said = read_and_fit(arguments)
     summary = summary_of(arguments, table, model, said)
@@ -83,25 +83,23 @@ def combine(arguments: argparse.Namespace) -> None:
         return
     table, model, said = read_and_fit(arguments)
     votes = table.votes
-    labels = model.predict(votes)
-    probability = model.predict_proba(votes)[:, 1]
-    for row, label in facts_of(arguments, votes).get("anchors", {}).items():  # what is known stays
-        labels[row], probability[row] = label, float(label == votes.classes[1])
+    codes, probability = _labels(arguments, model, votes)
     items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
     names = [_text(label) for label in votes.classes.tolist()]
-    codes = labels == votes.classes[1]
-    header = ["item", "label", f"probability of {names[1]}"]
+    shown = shown_classes(len(names))
+    header = ["item", "label", *(f"probability of {name}" for name in names[shown])]
+    labelled = np.bincount(codes, minlength=len(names)).tolist()
     facts: dict[str, Any] = {
         "n_items": votes.n_items,
         "classes": names,
-        "labelled": {names[0]: int((~codes).sum()), names[1]: int(codes.sum())},
+        "labelled": dict(zip(names, labelled, strict=True)),
         "how": table.how,
         "warnings": [*table.notes, *said],
         "output": arguments.output,
     }
     if table.truth is not None:
         facts["balanced_accuracy"] = _balanced(table.truth, codes)
-    columns = [list(items), [names[int(code)] for code in codes], probability.round(4).tolist()]
+    columns = [list(items), [names[code] for code in codes.tolist()], *probability[:, shown].round(4).T.tolist()]
     if arguments.explain:
         more = explanation_columns(model, votes)
         header += list(more)
@@ -111,7 +109,7 @@ def combine(arguments: argparse.Namespace) -> None:
     if not to_screen:
         facts["warnings"] += formulas_in(arguments.output, columns[0], header, names)
     if to_screen and arguments.json:
-        keys = ["item", "label", "probability", *header[3:]]
+        keys = header if len(names) > 2 else ["item", "label", "probability", *header[3:]]
         write_json({**facts, "items": [dict(zip(keys, (_text(row[0]), *row[1:]), strict=True)) for row in rows]})
         return
     write_output(arguments.output, table_of(header, rows, arguments.output or "-"))
@@ -119,7 +117,7 @@ def combine(arguments: argparse.Namespace) -> None:
         write_json(facts)
     elif not arguments.quiet:
         tell(table.how, facts["warnings"])
-        counted = " and ".join(f"{count:,} {clean(name)}" for name, count in facts["labelled"].items())
+        counted = counted_labels(facts["labelled"])
         scored = (
             f" Balanced accuracy against the truth: {100 * facts['balanced_accuracy']:.1f} %."
             if "balanced_accuracy" in facts
@@ -138,15 +136,18 @@ def ask(arguments: argparse.Namespace) -> None:
     table, model, said = read_and_fit(arguments)
     votes = table.votes
     questions = model.next_to_label(votes, arguments.n)
-    rows = question_rows(questions, votes, model.predict_proba(votes)[:, 1])
+    names = [_text(label) for label in votes.classes.tolist()]
+    shown = shown_classes(len(names))
+    rows = question_rows(questions, votes, model.predict_proba(votes)[:, shown])
     sentence = describe_questions(questions, len(rows))
-    header = ["item", "label", f"probability of {_text(votes.classes[1])}"]
+    header = ["item", "label", *(f"probability of {name}" for name in names[shown])]
     if arguments.output not in (None, "-") or not arguments.json:
         write_output(arguments.output, table_of(header, rows, arguments.output or "-"))
     if arguments.json:
+        keys = ["item", *(header[2:] if len(names) > 2 else ["probability"])]
         write_json(
             {
-                "items": [{"item": item, "probability": probability} for item, _, probability in rows],
+                "items": [dict(zip(keys, [row[0], *row[2:]], strict=True)) for row in rows],
                 "n_readings": questions.n_readings,
                 "enough": questions.enough,
                 "how": table.how,
@@ -158,6 +159,28 @@ def ask(arguments: argparse.Namespace) -> None:
         _tell(table, said)
         filled = "the file" if arguments.output in (None, "-") else arguments.output
         sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
+
+
+def _labels(arguments: argparse.Namespace, model: Any, votes: Votes) -> tuple[np.ndarray, np.ndarray]:
+    """Return the code of every label and the probabilities of the classes; what is known stays."""
+    classes = votes.classes.tolist()
+    code_of = {label: code for code, label in enumerate(classes)}
+    codes = np.array([code_of[label] for label in model.predict(votes).tolist()])
+    probability = model.predict_proba(votes)
+    for row, label in facts_of(arguments, votes).get("anchors", {}).items():
+        codes[row], probability[row] = code_of[label], np.eye(len(classes))[code_of[label]]
+    return codes, probability
+
+
+def shown_classes(n_classes: int) -> slice:
+    """Return the classes whose probability is written: of two the positive one, of more all."""
+    return slice(1, 2) if n_classes == 2 else slice(None)
+
+
+def counted_labels(labelled: dict[str, int]) -> str:
+    """Return how many items got each label, in words."""
+    counts = [f"{count:,} {clean(name)}" for name, count in labelled.items()]
+    return " and ".join(counts) if len(counts) == 2 else ", ".join(counts)
 
 
 # -- shared -------------------------------------------------------------------------------------------------
@@ -190,7 +213,7 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "id_column": arguments.id_column,
         "truth": arguments.truth,
         "ignore": arguments.ignore,
-        "missing": arguments.missing,
+        "missing": [*arguments.missing, *(TIES if arguments.tie == "missing" else ())],
         "positive": arguments.positive,
         "classes": None if arguments.classes is None else [label.strip() for label in arguments.classes.split(",")],
         "delimiter": arguments.delimiter,
@@ -212,11 +235,12 @@ def _same_file(arguments: argparse.Namespace) -> str:
     """Return how to name the same file, read in the same way, in another command."""
     words = ["FILE" if arguments.file == "-" else arguments.file]  # what came from a pipe is gone
     for name in (
-        *("item", "voter", "label", "id_column", "truth", "ignore", "missing", "positive", "structure"),
+        *("item", "voter", "label", "id_column", "truth", "ignore", "missing", "tie", "positive", "structure"),
         *("delimiter", "encoding", "anchors", "class_balance", "trusted"),
     ):
         given = getattr(arguments, name)
         given = None if name == "encoding" and given == "utf-8" else given
+        given = ",".join(f"{key}={share:g}" for key, share in given.items()) if isinstance(given, dict) else given
         for value in given if isinstance(given, list) else [given]:
             words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*words, "--no-header"] if arguments.no_header else words)
@@ -232,8 +256,6 @@ def summary_of(
 ) -> dict[str, Any]:
     """Return the summary of a model of the votes in a file."""
     with Progress(CHECKING, arguments.quiet) as progress:
-        diagnosis = gl.diagnose(model, table.votes, resamples=resamples, progress=progress.update)
-    with Progress("Summing up", arguments.quiet):
         return summarize(
             model,
             table.votes,
@@ -243,7 +265,8 @@ def summary_of(
             title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
             source=table.how,
             warnings=[*table.notes, *said],
-            diagnosis=diagnosis,
+            resamples=resamples,
+            progress=progress.update,
         )
 
 
@@ -284,7 +307,7 @@ def _is_formula(text: str) -> bool:
 
 def _balanced(truth: np.ndarray, codes: np.ndarray) -> float:
     known = truth >= 0
-    return round(gl.balanced_accuracy(truth[known], codes[known].astype(int)), 4)
+    return round(gl.balanced_accuracy(truth[known], codes[known]), 4)
 
 
 def _text(value: Any) -> str:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 SHELLS = ("bash", "zsh", "fish")
-_PATHS = ("FILE", "DIR", "RECORD")
+_PATH = "FILE"
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -38,7 +38,7 @@ def _bash(commands: dict[str, tuple[argparse.ArgumentParser, str]]) -> str:
         options.append(f'        {name}) words="{" ".join(_options(command))}";;')
         for action in command._actions:
             called = "|".join(f"{name}:{option}" for option in action.option_strings)
-            if called and action.nargs != 0 and action.metavar not in _PATHS:
+            if called and action.nargs != 0 and action.metavar != _PATH:
                 values.append(f'        {called}) offer="{_choices(action)}"; files=no;;')
             elif not called and action.choices:
                 words.append(f'        {name}) offer="{_choices(action)}"; files=no;;')
@@ -90,7 +90,7 @@ def _fish(commands: dict[str, tuple[argparse.ArgumentParser, str]]) -> str:
             if action.choices:
                 value = f" -x -a {_quoted(_choices(action))}"
             elif action.nargs != 0:
-                value = " -r" if action.metavar in _PATHS else " -x"
+                value = " -r" if action.metavar == _PATH else " -x"
             if named:
                 lines.append(f"{here} {' '.join(named)}{value} -d {_quoted(action.help or '')}")
             elif action.choices:

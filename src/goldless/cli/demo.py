@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 import goldless as gl
 from goldless.cli.commands import CHECKING, FITTING, fit, write_json, write_lines
+from goldless.cli.ensemble import family_makers, named_ensemble, votes_of
 from goldless.cli.output import Progress, check_output, timed, write_output
-from goldless.cli.program import pip_install, program
+from goldless.cli.program import program
 from goldless.cli.screens import inspect_screen
 from goldless.cli.terminal import Style, columns
-from goldless.experiments.ensemble import make_ensemble, votes_of
 from goldless.io.files import VotesFile
 from goldless.report import render_html, summarize
-from goldless.report.html import LIBRARIES, check_report_extra
 from goldless.report.sentences import METHODS
 
 _TRAINING_POOL, _TRAINED_ON = 400, 150
@@ -57,13 +56,10 @@ def run(arguments: argparse.Namespace) -> None:
     lines = [] if arguments.quiet else ["", style("goldless demo", "bold")]
     lines += inspect_screen(unscored, style, quiet=arguments.quiet)
     lines += ["", *_scores(summary, style), ""]
-    own = "report votes.csv -o report.html" if page else "inspect votes.csv"
     lines += [
-        f"The whole picture is in {page}"
-        if page
-        else f"A page with pictures comes with two more libraries: {pip_install(*LIBRARIES)}",
+        f"The whole picture is in {page}",
         f"Done in {seconds[0]:.0f} s. With a file of your own, one row an item and one column a voter:",
-        style(f"  {program()} {own}", "bold"),
+        style(f"  {program()} report votes.csv -o report.html", "bold"),
         "",
     ]
     write_lines(lines)
@@ -73,7 +69,7 @@ def train_voters(seed: int, progress: Callable[[float], None] | None = None) -> 
     """Train the paper's kind of ensemble on digits of scikit-learn, and let it vote on the others.
 
     As in the paper's UCI experiments: random forests, logistic model trees, support vector machines and naive
-    Bayes, each trained on its own random subset (:func:`goldless.experiments.ensemble.make_ensemble`).
+    Bayes, each trained on its own random subset.
     """
     from sklearn.datasets import load_digits
 
@@ -82,7 +78,7 @@ def train_voters(seed: int, progress: Callable[[float], None] | None = None) -> 
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(odd))
     pool, voted_on = shuffled[:_TRAINING_POOL], np.sort(shuffled[_TRAINING_POOL:])
-    ensemble = make_ensemble(seed, boosted=True)
+    ensemble = named_ensemble(family_makers(), seed)
     training = [rng.choice(pool, _TRAINED_ON, replace=False) for _ in ensemble]
     votes = votes_of(ensemble, features, odd, training, voted_on, progress)
     truth: NDArray[np.int8] = odd[voted_on].astype(np.int8)
@@ -92,14 +88,8 @@ def train_voters(seed: int, progress: Callable[[float], None] | None = None) -> 
     return VotesFile(encoded, truth, f"{_HOW}; no label is used.", name="demo")
 
 
-def _write_page(summary: dict[str, Any], output: str | None) -> str | None:
-    """Write the report, or return None where its libraries are not installed."""
-    try:
-        check_report_extra()
-    except ValueError:
-        if output is not None:
-            raise
-        return None
+def _write_page(summary: dict[str, Any], output: str | None) -> str:
+    """Write the report and return where it is."""
     path = output or str(Path(tempfile.mkdtemp(prefix="goldless-")) / "goldless-demo.html")
     write_output(path, render_html(summary).encode())
     return path

@@ -15,6 +15,8 @@ EXAMPLES = {
   goldless simulate -o votes.csv
   goldless inspect votes.csv --truth truth
   goldless inspect votes.csv --ignore truth --json
+  goldless simulate --classes 3 -o three.csv
+  goldless inspect three.csv --ignore truth --class-balance a=0.3,b=0.3,c=0.4
   cat votes.csv | goldless inspect - --ignore truth
 """,
     "combine": """examples:
@@ -44,18 +46,12 @@ EXAMPLES = {
     "simulate": """examples:
   goldless simulate -o votes.csv
   goldless simulate --items 1000 --groups 4,3,1,1,1,1 --seed 7 -o small.csv
+  goldless simulate --items 1000 --classes 3 -o three.csv
   goldless simulate --missing-rate 0.5 --long | head -n 3
 """,
     "demo": """examples:
   goldless demo
   goldless demo -o demo.html --force
-""",
-    "experiment": """examples:
-  goldless experiment artificial --quick -o artificial
-  goldless experiment render artificial -o pages
-""",
-    "bench": """examples:
-  goldless bench --items 2000
 """,
     "completion": """examples:
   eval "$(goldless completion bash)"

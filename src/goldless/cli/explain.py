@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from goldless.cli.names import voter_names
-from goldless.report.summary import named_groups
+from goldless.report.voters import named_groups
 from goldless.votes.votes import Votes
 
 
 def explanation_columns(model: Any, votes: Votes) -> dict[str, list]:
-    """Return by header: log-odds in all, by the class balance and by each group, and whom to ask next."""
+    """Return by header: log-odds in all, by the class balance and by each group, and whom to ask next.
+
+    Log-odds are those of the positive class or, of more than two classes, of the most probable class against the
+    next; then two columns name these.
+    """
     why = model.explain(votes)
     names = voter_names(votes)
-    letters = {group["index"]: f"group {group['name']}" for group in named_groups(model.latent_model_)}
-    columns: dict[str, list] = {
-        "log-odds": why.log_odds.round(3).tolist(),
-        "from the class balance": [round(why.prior, 3)] * len(why.log_odds),
-    }
+    letters = {number: f"group {name}" for name, number in named_groups(model.latent_model_)}
+    columns: dict[str, list] = {}
+    if votes.n_classes > 2:
+        classes = [str(label) for label in votes.classes.tolist()]
+        columns["most_probable"] = [classes[code] for code in why.label.tolist()]
+        columns["runner_up"] = [classes[code] for code in why.runner_up.tolist()]
+    columns["log-odds"] = why.log_odds.round(3).tolist()
+    columns["prior_log_odds"] = np.broadcast_to(why.prior, why.log_odds.shape).round(3).tolist()
     for group, voters in enumerate(why.groups):
         source = letters.get(group, names[voters[0]])
         columns[f"from {source}"] = why.by_group[:, group].round(3).tolist()
     if abs(why.other).max(initial=0.0) > 1e-6:
         columns["from item subtypes"] = why.other.round(3).tolist()
-    columns["ask next"] = [names[voter] if voter >= 0 else "a new voter" for voter in why.next_voter.tolist()]
-    columns["bits that would tell"] = why.next_gain.round(4).tolist()
+    columns["next_voter"] = [names[voter] if voter >= 0 else "a new voter" for voter in why.next_voter.tolist()]
+    columns["expected_gain_bits"] = why.next_gain.round(4).tolist()
     return columns

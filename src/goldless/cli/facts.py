@@ -11,19 +11,23 @@ import numpy as np
 from goldless.cli.costs import named_voters
 from goldless.cli.names import voter_names
 from goldless.io.open import VoteStream
-from goldless.votes.engine import EncodedSource
+from goldless.spelling import nearest
+from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes, find_items
 
 _LABEL_COLUMNS = ("label", "truth", "gold")
+_SUMS_TO_ONE = 0.005  # shares are written with two digits or more
 
 
 def facts_of(arguments: argparse.Namespace, votes: Votes | VoteStream) -> dict[str, Any]:
     """Return the keyword arguments of ``LatentSML.fit`` that the options say."""
     facts: dict[str, Any] = {}
-    if arguments.anchors is not None:
-        facts["anchors"] = read_anchors(arguments.anchors, votes)
-    if arguments.class_balance is not None:
-        facts["class_balance"] = arguments.class_balance
+    if arguments.anchors is not None or arguments.class_balance is not None:
+        opened = votes.open(classes=None, missing=None, positive=None) if isinstance(votes, VoteStream) else votes
+        if arguments.anchors is not None:
+            facts["anchors"] = read_anchors(arguments.anchors, opened)
+        if arguments.class_balance is not None:
+            facts["class_balance"] = class_balance_of(arguments.class_balance, opened.classes.tolist())
     if arguments.trusted is not None:
         facts["trusted"] = (
             named_voters([arguments.trusted], voter_names(votes))
@@ -33,13 +37,33 @@ def facts_of(arguments: argparse.Namespace, votes: Votes | VoteStream) -> dict[s
     return facts
 
 
+def class_balance_of(given: float | dict[str, float], classes: list) -> float | dict[Any, float]:
+    """Return the class balance that an option says: the share of the positive class, or of each class by its name."""
+    example = ",".join(f"{label}={1 / len(classes):.2g}" for label in classes[:3]) + (",..." * (len(classes) > 3))
+    if not isinstance(given, dict):
+        if len(classes) > 2:
+            raise ValueError(f"--class-balance needs the share of each of {len(classes)} classes, such as {example}")
+        return given
+    by_name = {str(label): label for label in classes}
+    for name in given:
+        if name not in by_name:
+            raise ValueError(f"--class-balance names {name!r}, which is no class{nearest(name, list(by_name))}")
+    lacking = [name for name in by_name if name not in given]
+    if lacking:
+        raise ValueError(f"--class-balance has no share for {lacking[0]!r}; name all classes, such as {example}")
+    total = sum(given.values())
+    if abs(total - 1) > _SUMS_TO_ONE or min(given.values()) <= 0:
+        raise ValueError(f"--class-balance needs positive shares that sum to 1; these sum to {total:g}")
+    return {by_name[name]: share / total for name, share in given.items()}
+
+
 def item_names(votes: Votes) -> list[str]:
     """Return the name of every item: its id, or its number from 1 if the file has none."""
     items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
     return [str(item) for item in items]
 
 
-def read_anchors(path: str, votes: Votes | VoteStream) -> dict[int, Any]:
+def read_anchors(path: str, votes: Votes | VoteSource) -> dict[int, Any]:
     """Read known labels: a table of item and label; rows without a label are passed over.
 
     The column of labels is called "label", "truth" or "gold"; the item is in the first other column.
@@ -60,9 +84,8 @@ def read_anchors(path: str, votes: Votes | VoteStream) -> dict[int, Any]:
         )
     lines = [(number, (line[item] or "").strip(), (line[label] or "").strip()) for number, line in enumerate(rows, 2)]
     names = {name for _, name, said in lines if said}
-    opened = votes.open(classes=None, missing=None, positive=None) if isinstance(votes, VoteStream) else votes
-    row_of = opened.find_rows(names) if isinstance(opened, EncodedSource) else find_items(opened, names)
-    classes = {str(value): value for value in opened.classes.tolist()}
+    row_of = votes.find_rows(names) if isinstance(votes, VoteSource) else find_items(votes, names)
+    classes = {str(value): value for value in votes.classes.tolist()}
     anchors: dict[int, Any] = {}
     for number, name, said in lines:
         if not said:
@@ -72,7 +95,7 @@ def read_anchors(path: str, votes: Votes | VoteStream) -> dict[int, Any]:
         if said not in classes:
             raise ValueError(
                 f"{path}, line {number}: the label {said!r} is not one of the votes' labels, "
-                f"{' and '.join(repr(value) for value in classes)}"
+                f"{' and '.join(repr(value) for value in classes)}{nearest(said, list(classes))}"
             )
         if anchors.get(row_of[name], classes[said]) != classes[said]:
             raise ValueError(f"{path}, line {number}: item {name!r} has two different labels")
@@ -82,17 +105,17 @@ def read_anchors(path: str, votes: Votes | VoteStream) -> dict[int, Any]:
     return anchors
 
 
-def question_rows(questions: Any, votes: Votes, positive: np.ndarray) -> list[list[Any]]:
-    """Return one line for each item to label: item, a gap for the label, probability of the positive class."""
+def question_rows(questions: Any, votes: Votes, shown: np.ndarray) -> list[list[Any]]:
+    """Return one line for each item to label: item, a gap for the label, and the probabilities that are shown."""
     names = item_names(votes)
-    return [[names[row], "", round(float(positive[row]), 4)] for row in questions.rows]
+    return [[names[row], "", *shown[row].round(4).tolist()] for row in questions.rows]
 
 
 def describe_questions(questions: Any, n_asked: int) -> str:
     """Return one sentence on what the labels would be good for."""
     if questions.n_readings == 1 or questions.enough == 0:
-        return f"No other reading of the votes would change many labels; these {n_asked} items are the most doubtful."
-    readings = f"The votes can be read in {questions.n_readings} ways"
+        return f"No other grouping would change many labels; these {n_asked} items are the most doubtful."
+    groupings = f"{questions.n_readings} groupings fit the votes"
     if questions.enough is None:
-        return f"{readings} that labels of these items would hardly tell apart."
-    return f"{readings}; about {questions.enough} labels of such items are likely to settle which is right."
+        return f"{groupings}; labels of these items would hardly tell which is right."
+    return f"{groupings}; about {questions.enough} labels of such items are likely to tell which is right."

@@ -11,8 +11,6 @@ from goldless.cli.completion import SHELLS
 from goldless.cli.examples import EXAMPLES
 from goldless.cli.usage import Parser
 
-_EXPERIMENTS = ("artificial", "uci", "dream", "panels", "scaling", "render")
-
 
 def build_parser() -> Parser:
     """Return the parser of the whole command line."""
@@ -124,6 +122,9 @@ def build_parser() -> Parser:
         help="sizes of the groups, such as 5,3,1,1 (default 5 and fifteen times 1)",
     )
     simulate.add_argument(
+        "--classes", type=_classes, default=2, metavar="C", help="number of classes, from 2 to 100 (default 2)"
+    )
+    simulate.add_argument(
         "--imbalance", type=_imbalance, default=0.0, help="class imbalance, from -1 to 1 (default 0)"
     )
     simulate.add_argument("--missing-rate", type=_share, default=0.0, help="share of missing votes (default 0)")
@@ -131,49 +132,9 @@ def build_parser() -> Parser:
     simulate.add_argument("--long", action="store_true", help="write one row a vote instead of one row an item")
     _output(simulate, "file to write (default: standard output)")
 
-    _experiment(
-        add("experiment", "experiment:run", "run an experiment of the paper, or write pages from its records", common)
-    )
-
-    timing = add("bench", "bench:run", "time every method on this machine, on simulated votes", common)
-    timing.add_argument("--items", type=_positive, default=100_000, help="number of items (default 100000)")
-    timing.add_argument("--voters", type=_several, default=20, help="number of voters, at least 4 (default 20)")
-    timing.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
-
     completion = add("completion", "completion:run", "print a completion script for a shell")
     completion.add_argument("shell", choices=SHELLS)
     return parser
-
-
-def _experiment(parser: argparse.ArgumentParser) -> None:
-    *names, render = _EXPERIMENTS
-    parser.add_argument("name", choices=_EXPERIMENTS, metavar="NAME", help=f"{', '.join(names)}, or {render}")
-    parser.add_argument("records", nargs="*", metavar="RECORD", help=f"for {render}: records, or folders of them")
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", required=True, help="folder to write to; a run continues there"
-    )
-    parser.add_argument("--draws", type=_positive, metavar="N", help="random draws (default: enough for the page)")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try the command")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all seeds (default 0)")
-    parser.add_argument("--workers", type=_positive, metavar="N", help="processes (default: one for each core)")
-    parser.add_argument("--data", metavar="DIR", help="folder of real data (default: GOLDLESS_DATA)")
-    parser.add_argument(
-        "--peers", action="store_true", help="panels: also other packages, each installed in its own environment"
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_positive,
-        default=120,
-        metavar="S",
-        help="panels: CPU seconds a peer may take (default 120)",
-    )
-    parser.add_argument(
-        "--most-votes",
-        type=_positive,
-        metavar="N",
-        help="panels: give slow peers (GLAD, MACE) only panels with so many votes",
-    )
-    parser.add_argument("--fresh", action="store_true", help="do again what is already done")
 
 
 def _common() -> Parser:
@@ -200,7 +161,12 @@ def _reading() -> Parser:
     group.add_argument(
         "--missing", metavar="LABEL", action="append", default=[], help="label that means no vote (may be repeated)"
     )
-    group.add_argument("--positive", metavar="LABEL", help="label to call positive")
+    group.add_argument(
+        "--tie",
+        choices=("class", "missing"),
+        help="what the label tie means: a class of its own (default), or no vote",
+    )
+    group.add_argument("--positive", metavar="LABEL", help="of two labels the one to call positive")
     group.add_argument(
         "--classes", metavar="LABELS", help="labels there may be, in order, as a,b,c (default: those that occur)"
     )
@@ -221,7 +187,12 @@ def _fitting() -> Parser:
     )
     known = parent.add_argument_group("what is known besides the votes")
     known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")
-    known.add_argument("--class-balance", type=_share, metavar="P", help="known share of the positive class")
+    known.add_argument(
+        "--class-balance",
+        type=_balance,
+        metavar="P",
+        help="known share of the positive class; of more than two classes of each, such as a=0.5,b=0.3,c=0.2",
+    )
     known.add_argument("--trusted", metavar="NAMES", help="voters that judge for themselves and well, with commas")
     return parent
 
@@ -251,12 +222,26 @@ def _amount(text: str) -> float:
     return _bounded(float(text), text, 0, sys.float_info.max, "an amount of 0 or more")
 
 
-def _several(text: str) -> int:
-    return _bounded(int(text), text, 4, math.inf, "at least 4")  # type: ignore[return-value]
+def _classes(text: str) -> int:
+    return _bounded(int(text), text, 2, 100, "a number of classes from 2 to 100")  # type: ignore[return-value]
 
 
 def _share(text: str) -> float:
     return _bounded(float(text), text, 0, 1 - 1e-9, "a share from 0 to below 1")
+
+
+def _balance(text: str) -> float | dict[str, float]:
+    """Return a share, or the share of each class by its name; a name may hold = and commas hold names apart."""
+    if "=" not in text:
+        return _share(text)
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = part.rpartition("=")
+        try:
+            shares[name.strip()] = _share(share)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{part!r} is not a class and its share, such as a=0.5") from None
+    return shares
 
 
 def _imbalance(text: str) -> float:

@@ -18,9 +18,3 @@ def program() -> str:
         return _NAME
     found = shutil.which(_NAME)
     return _NAME if found is not None and os.path.samefile(found, called) else shlex.quote(called)
-
-
-def pip_install(*libraries: str) -> str:
-    """Return the command that installs libraries where this program runs."""
-    pip = "pip" if program() == _NAME else shlex.quote(os.path.join(os.path.dirname(sys.argv[0]), "pip"))
-    return f"{pip} install {shlex.join(libraries)}"

@@ -17,6 +17,10 @@ _PANELS = 12
 _LACKING = 6
 _UNTESTED = "cannot be tested"
 _FIGURES = 21  # columns that the figures of a voter take, with the gaps between
+_SHARES = 6  # classes
+_BY_CLASS_UP_TO = 12  # classes
+_IN_PER_CENT_UP_TO = 3  # classes
+_INTERVALS_UP_TO = 6  # classes; with more there is no room for both in two columns
 
 
 def inspect_screen(
@@ -60,6 +64,9 @@ def inspect_screen(
     if many:
         lines += _wrapped("--all lists every voter.", style, "dim")
     if file is not None:
+        if answer["ambiguous"]:
+            lines.append(style("Next, items to label by hand, to be passed back with --anchors:", "dim"))
+            lines.append(f"  {program()} ask {clean(file)} -o ask.csv")
         lines.append(style("Next, labels for all items and a page with pictures:", "dim"))
         lines.append(f"  {program()} combine {clean(file)} -o labels.csv")
         lines.append(f"  {program()} report {clean(file)} -o report.html")
@@ -68,7 +75,7 @@ def inspect_screen(
 
 def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
     """Compare the ways to label: what is expected of each and, where it is known, what is true."""
-    truth = summary["truth"]
+    truth, chance = summary["truth"], summary["answer"]["chance"]
     true = {row["method"]: row["balanced_accuracy"] for row in truth["methods"]} if truth else {}
     rows = []
     for row in summary["answer"]["expected"]:
@@ -80,10 +87,11 @@ def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
                 _percent(row["balanced_accuracy"]),
                 interval,
                 *([_percent(true[row["method"]]) if row["method"] in true else ""] if truth else []),
-                style.bar((row["balanced_accuracy"] - 0.5) / 0.5, 12 if truth else 16),
+                style.bar((row["balanced_accuracy"] - chance) / (1 - chance), 12 if truth else 16),
             ]
         )
-    head = ["how often right (a coin: 50 %)", "expected", "95 %", *(["true"] if truth else []), "above a coin"]
+    title = f"balanced accuracy (chance: {100 * chance:.3g} %)"
+    head = [title, "expected", "95 %", *(["true"] if truth else []), "above chance"]
     return [line.rstrip() for line in columns(head, rows, style, align="<>>><" if truth else "<>><")]
 
 
@@ -91,11 +99,25 @@ def _tests(summary: dict[str, Any]) -> str:
     """Return the p-values in a sentence."""
     found = summary["diagnosis"]
     independent, fit = (_pvalue(found[name]) for name in ("independence_pvalue", "fit_pvalue"))
-    low, high = found["class_balance_interval"]
-    share = f"share of {_cut(clean(summary['votes']['classes'][1]), 20)!r}: {100 * low:.0f}-{100 * high:.0f} %"
+    share = _class_shares(summary)
     if independent == fit == _UNTESTED:
         return f"{share[0].upper()}{share[1:]}."
     return f"Tests (a small p speaks against): voters independent {independent}; groups explain all {fit}; {share}."
+
+
+def _class_shares(summary: dict[str, Any]) -> str:
+    """Return the shares of the classes, with intervals; of two that of the positive class, of many the largest."""
+    votes = summary["votes"]
+    names = [_cut(clean(name), 20) for name in votes["classes"]]
+    ends = [
+        f"{100 * share:.0f} %" if pair is None else "-".join(f"{100 * end:.0f}" for end in pair) + " %"
+        for share, pair in zip(votes["class_shares"], summary["diagnosis"]["class_shares_interval"], strict=True)
+    ]
+    if len(names) == 2:
+        return f"share of {names[1]!r}: {ends[1]}"
+    largest = sorted(range(len(names)), key=lambda code: -votes["class_shares"][code])[:_SHARES]
+    more = f" and {len(names) - _SHARES} more" if len(names) > _SHARES else ""
+    return "shares of the classes: " + ", ".join(f"{names[code]} {ends[code]}" for code in largest) + more
 
 
 def _pvalue(value: float | None) -> str:
@@ -107,31 +129,46 @@ def _pvalue(value: float | None) -> str:
 def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
     """List every voter, in two columns when there are many."""
     voters = [summary["voters"][i] for i in summary["order"]]
+    n_classes = len(summary["votes"]["classes"])
+    by_class = 2 < n_classes <= _BY_CLASS_UP_TO
     halves = 2 if len(voters) > _ONE_BY_ONE and _width() >= 78 else 1
-    width = max((_width() - 4) // halves - _FIGURES, 8)
-    header = ["voter", "gr", "acc", "95 %", "uniq"]
+    intervals = not (by_class and halves == 2 and n_classes > _INTERVALS_UP_TO)
+    figures = _FIGURES + (1 + len(_recalls(voters[0]["recall"])) if by_class else 0) - (0 if intervals else 8)
+    width = max((_width() - 4) // halves - figures, 8)
+    header = ["voter", "gr", "acc", *["95 %"] * intervals, *["rec"] * by_class, "uniq"]
+    align = "<<>" + ">" * intervals + "<" * by_class + ">"
     rows = [
         [
             _cut(clean(voter["name"]), min(width, 32)),
             voter["group"] or "-",
             _share(voter["balanced_accuracy"]),
-            _ends(voter["balanced_accuracy_interval"]),
+            *([_ends(voter["balanced_accuracy_interval"])] * intervals),
+            *([_recalls(voter["recall"])] * by_class),
             f"{voter['uniqueness']:.2f}{'*' if voter['panel'] else ' '}",
         ]
         for voter in voters
     ]
     if halves == 2:
         middle = -(-len(rows) // 2)
-        right = rows[middle:] + [[""] * 5] * (2 * middle - len(rows))
+        right = rows[middle:] + [[""] * len(header)] * (2 * middle - len(rows))
         rows = [[*one, "|", *other] for one, other in zip(rows[:middle], right, strict=True)]
-        table = columns([*header, "|", *header], rows, style, align="<<>>><<<>>>", gap=1)
+        table = columns([*header, "|", *header], rows, style, align=f"{align}<{align}", gap=1)
     else:
-        table = columns(header, rows, style, align="<<>>>", gap=1)
-    note = (
-        "gr: voters of one letter echo each other; acc: how often right (.5: a coin); uniq: its own part (0: a mere "
-        "echo); *: suggested panel"
-    )
+        table = columns(header, rows, style, align=align, gap=1)
+    note = f"gr: voters of one letter echo each other; acc: balanced accuracy (chance: {_share(1 / n_classes)}); "
+    if by_class:
+        names = ", ".join(_cut(clean(name), 12) for name in summary["votes"]["classes"])
+        unit = "per cent" if n_classes <= _IN_PER_CENT_UP_TO else "tenths"
+        note += f"rec: {unit} right on {names}; "
+    note += "uniq: share of independent information (0 = copy); *: suggested panel"
     return [*(line.rstrip() for line in table), *_wrapped(note, style, "dim")]
+
+
+def _recalls(rates: list[float]) -> str:
+    """Return the recall of each class: of three classes in per cent, of more as one digit, in tenths."""
+    if len(rates) <= _IN_PER_CENT_UP_TO:
+        return "/".join(f"{min(round(100 * rate), 99):02d}" for rate in rates)
+    return "".join(str(min(int(10 * rate), 9)) for rate in rates)
 
 
 def _share(value: float) -> str:

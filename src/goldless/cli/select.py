@@ -14,7 +14,7 @@ from goldless.cli.names import voter_names
 from goldless.cli.screens import select_screen
 from goldless.cli.terminal import Style, clean
 from goldless.diagnosis.panel_scale import on_one_scale
-from goldless.fitting.panels import columns_of, judge_panels
+from goldless.fitting.panels import judge_panels
 from goldless.io.files import VotesFile
 from goldless.maths.panels import Panel
 
@@ -47,8 +47,8 @@ def select(arguments: argparse.Namespace) -> None:
     else:
         size = arguments.k or min(max(_SIZE, len(forced["include"])), max(free, 1))
         chosen = model.select(size, **forced)
-    panel = columns_of(model, chosen).tolist()
-    steps = list(judge_panels(model, [panel[: number + 1] for number in range(len(panel))], prices))
+    panel = model.fitted_.columns_of(chosen).tolist()
+    steps = list(judge_panels(model.fitted_, [panel[: number + 1] for number in range(len(panel))], prices))
     summary = summary_of(arguments, table, model, said, panel, resamples=0)
     expected = summary["answer"]["expected"]
     of_all = {row["method"]: row["balanced_accuracy"] for row in expected}["combined"]
@@ -90,7 +90,7 @@ def _step(summary: dict[str, Any], voter: int, so_far: Panel, prices: np.ndarray
 
 def _row(panel: Panel, names: list[str], model: Any, prices: np.ndarray | None) -> dict[str, Any]:
     return {
-        "voters": [names[voter] for voter in columns_of(model, panel.voters)],
+        "voters": [names[voter] for voter in model.fitted_.columns_of(panel.voters)],
         "size": len(panel.voters),
         "cost": None if prices is None else panel.cost,
         "balanced_accuracy": round(panel.balanced_accuracy, 4),

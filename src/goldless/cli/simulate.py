@@ -15,14 +15,19 @@ from goldless.cli.program import program
 def simulate(arguments: argparse.Namespace) -> None:
     """Write simulated votes and their truth."""
     check_output(arguments.output, arguments.force)
+    if arguments.imbalance and arguments.classes > 2:
+        raise ValueError("--imbalance is for two classes")
     X, y = gl.simulate_votes(
         arguments.items,
         arguments.groups,
         arguments.imbalance,
+        n_classes=arguments.classes,
         missing_rate=arguments.missing_rate,
         random_state=arguments.seed,
     )
     label = {-1.0: "no", 1.0: "yes"}
+    if arguments.classes > 2:
+        label = {float(code): _letters(code) for code in range(arguments.classes)}
     voters = [f"voter {i + 1}" for i in range(X.shape[1])]
     votes = [[label.get(vote, "") for vote in row] for row in X.astype(float).tolist()]
     truth = [label[float(value)] for value in y]
@@ -55,3 +60,8 @@ def simulate(arguments: argparse.Namespace) -> None:
                 f"Next: {program()} inspect {shlex.quote(arguments.output)} --truth truth",
             ]
         )
+
+
+def _letters(code: int) -> str:
+    """Return a name of a class: a to z, then class 27 and so on."""
+    return chr(ord("a") + code) if code < 26 else f"class {code + 1}"

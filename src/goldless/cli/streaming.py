@@ -14,7 +14,6 @@ from typing import Any
 import goldless as gl
 from goldless.cli.facts import facts_of
 from goldless.cli.output import Progress
-from goldless.cli.terminal import clean
 
 _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
 
@@ -36,7 +35,7 @@ def is_streamed(arguments: argparse.Namespace) -> bool:
 
 def combine_stream(arguments: argparse.Namespace) -> None:
     """Fit and label batch by batch."""
-    from goldless.cli.commands import reading_options, tell, write_json, write_lines
+    from goldless.cli.commands import counted_labels, reading_options, tell, write_json, write_lines
 
     if arguments.file == "-":
         raise ValueError("standard input can be read only once: name a file or a folder, or leave out --engine")
@@ -81,9 +80,8 @@ def combine_stream(arguments: argparse.Namespace) -> None:
         )
     elif not arguments.quiet:
         tell(model.how_counted_, said)
-        words = " and ".join(f"{count:,} {clean(label)}" for label, count in counts.items())
         scored = "" if score is None else f" Balanced accuracy against the truth: {100 * score:.1f} %."
-        write_lines([f"Labelled {n_items:,} items: {words}.{scored}", f"Wrote {arguments.output}."])
+        write_lines([f"Labelled {n_items:,} items: {counted_labels(counts)}.{scored}", f"Wrote {arguments.output}."])
 
 
 def _write_labels(model: Any, stream: Any, output: str, anchors: Any) -> Any:
@@ -105,7 +103,7 @@ def _cluster(arguments: argparse.Namespace) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError:
-        raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas pyarrow") from None
+        raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas") from None
     try:
         client = Client(arguments.scheduler, timeout="10s") if arguments.scheduler else Client(dashboard_address=None)
     except OSError as error:

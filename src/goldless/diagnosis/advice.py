@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.result import Expectation, OtherReading
 from goldless.fitting.alternatives import NOTABLE_CHANGE
+from goldless.fitting.fitted import Alternative
+from goldless.maths.echo import SameWrongAnswer
+from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.result import UNDECIDED_MARGIN
 
 FEWEST_ITEMS = 50
@@ -16,6 +20,9 @@ _WORTH_IT = 0.005  # a gain in balanced accuracy for which a less plain method i
 _ERRORS_SAVED = 0.1
 _REJECTED = 0.05
 _Z = 1.96
+_TENTATIVE = 10  # voters; among fewer, groups are hints
+_PAIRS_NAMED = 3
+_NOTABLE_LIFT = 0.1  # share of the items on which two voters are both wrong
 
 
 class Contest(NamedTuple):
@@ -41,9 +48,9 @@ def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[
     """Return what the votes leave open, most important first."""
     found = []
     near = [r for r in readings if r.margin < UNDECIDED_MARGIN and r.labels_changed > NOTABLE_CHANGE]
-    if near:
+    if near and not panel.groups_doubted:
         found.append(
-            f"another reading of who echoes whom explains them almost as well and would change "
+            f"another grouping of the voters fits almost as well and would change "
             f"{_percent(near[0].labels_changed, 0)} of the labels"
         )
     n_items, n_voters = panel.table.n_items, len(panel.voters)
@@ -58,6 +65,54 @@ def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[
     return found
 
 
+def dependence(panel: PanelVotes) -> str:
+    """Return in a sentence whether voters depend on each other: the one place that says so."""
+    groups, n_voters = panel.latent.subset(panel.voters).groups, len(panel.voters)
+    if n_voters == 1:
+        return "One voter depends on nobody."
+    if n_voters < FEWEST_TO_SEE_ECHOES:
+        return f"{n_voters} voters are too few to see dependence."
+    if panel.groups_doubted:
+        return _guarded(panel)
+    grouped, n_groups = voters_in_groups(groups), int((np.bincount(groups) > 1).sum())
+    few = n_voters < _TENTATIVE
+    if not grouped:
+        found = f"No dependence found among {n_voters} voters"
+        return f"{found}; with so few, weak dependence would not show." if few else f"{found}."
+    found = f"{grouped} of {n_voters} voters depend on others, in {n_groups} group{'s' * (n_groups > 1)}"
+    return f"{found}; with so few voters, treat groups as tentative." if few else f"{found}."
+
+
+def remarks(panel: PanelVotes, same_wrong: SameWrongAnswer | None) -> list[str]:
+    """Return what the reader should know besides which labels to use, a sentence each."""
+    found = []
+    if panel.groups_doubted:
+        found.append(_guarded(panel))
+    if panel.balance_is_a_guess:
+        found.append(
+            "Most votes come from voters that only ever say one class, so the votes cannot show how frequent the "
+            "classes are: they are taken for equally frequent."
+        )
+    pairs = [] if same_wrong is None else same_wrong.clear_pairs(least=_NOTABLE_LIFT)
+    if pairs:
+        named = "; ".join(f"{panel.names[one]} and {panel.names[other]}" for one, other in pairs[:_PAIRS_NAMED])
+        more = f"; and {len(pairs) - _PAIRS_NAMED} more pairs" if len(pairs) > _PAIRS_NAMED else ""
+        found.append(f"Voters that give the same wrong answers more often than expected: {named}{more}.")
+    return found
+
+
+def _guarded(panel: PanelVotes) -> str:
+    """Return that groups were found and not used."""
+    grouping = panel.fitted.grouping
+    assert grouping is not None
+    assert grouping.guard is not None
+    n_grouped = voters_in_groups(grouping.guard.groups[panel.voters])
+    return (
+        f"{n_grouped} of {len(panel.voters)} voters agree more than the others, but easy and hard items explain that "
+        "as well. It is taken for skill, so no groups are used."
+    )
+
+
 class Verdict(NamedTuple):
     """Which labels to use and why: ``advice`` to a person without statistics, ``said`` with tests and figures."""
 
@@ -70,8 +125,8 @@ def verdict(
     contests: list[Contest],
     cannot_tell: list[str],
     pvalues: tuple[float | None, float | None],
-    groups: np.ndarray,
-    all_groups: np.ndarray,
+    groups: NDArray[np.int64],
+    all_groups: NDArray[np.int64],
     method: str,
 ) -> Verdict:
     """Return which way to label to use and why.
@@ -83,7 +138,7 @@ def verdict(
     figures = [f"{_name(row, method)} {_figure(row)}" for row in expected.values()]
     listed = f"expected balanced accuracy {', '.join(figures)}"
     if pvalues[1] is not None and pvalues[1] < _REJECTED:
-        listed += ", all rather too high because voters share more than the groups explain"
+        listed += ", all too high, because voters share more than the groups explain"
     if cannot_tell:
         return Verdict(
             f"The votes cannot tell how good the labels are: {cannot_tell[0]}.",
@@ -121,24 +176,24 @@ def verdict(
     if grouped:
         why = f"{grouped} of {len(groups)} voters echo others and independence is {_rejected(pvalues[0])}"
         plain = (
-            f"{grouped_of_all} of {len(all_groups)} voters echo others, which a majority counts as often as it hears "
-            "them and the combination once"
+            f"{grouped_of_all} of {len(all_groups)} voters echo others. A majority vote counts each of them; the "
+            "combined labels count a group once"
         )
     else:
         why = "the voters differ in accuracy"
-        plain = "some voters are better than others, and the combination listens to them more"
+        plain = "some voters are better than others, and the combined labels give them more weight"
     return Verdict(
         f"Use the combined labels{unsure}: {plain}.", f"Use the combined labels{unsure}, because {why}: {listed}."
     )
 
 
 def settled_by(panel: PanelVotes, labels_changed: float) -> str:
-    """Return what would settle which of two readings is right."""
+    """Return what would settle which of two groupings is right."""
     n_differ = round(labels_changed * panel.table.n_items)
     if n_differ == 0:
-        return "nothing hangs on it, for no label changes"
+        return "no label would change"
     return (
-        f"labels of a few of the {n_differ:,} items on which the readings differ, a known class balance or one "
+        f"labels of a few of the {n_differ:,} items on which the groupings differ, a known class balance or one "
         "trusted voter would settle it"
     )
 
@@ -164,11 +219,8 @@ def _percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def plain_reading(reading: Any, panel: PanelVotes) -> OtherReading:
-    """Return a reading of the search with what would settle it."""
+def plain_reading(other: Alternative, panel: PanelVotes) -> OtherReading:
+    """Return another grouping with what would settle whether it is right."""
     return OtherReading(
-        np.asarray(reading.groups),
-        float(reading.margin),
-        float(reading.labels_changed),
-        settled_by(panel, reading.labels_changed),
+        other.groups, other.margin, other.labels_changed, settled_by(panel, other.labels_changed)
     )

@@ -21,7 +21,8 @@ class Change(NamedTuple):
     Attributes
     ----------
     what : str
-        "sensitivity", "specificity", "class balance" or "correlation".
+        "sensitivity", "specificity", "class balance" or "correlation"; of more than two classes "recall of ..." and
+        "share of ..." with the class.
     voters : tuple of str
         The voter, the pair of voters, or nobody.
     before, after : float
@@ -47,10 +48,13 @@ class Comparison:
         Names of the voters.
     level : float
         Probability of any false alarm within each kind of change.
-    sensitivity_pvalue, specificity_pvalue : ndarray of shape (n_voters,)
-        Corrected p-values of "as before" for each voter; NaN for a voter silent in a batch.
-    class_balance_pvalue : float
-        P-value of "as many positive items as before".
+    classes : tuple of str
+        Names of the classes; of two, (negative, positive).
+    recall_pvalue : ndarray of shape (n_voters, n_classes)
+        Corrected p-values of "as often right as before" for each voter and class; NaN for a voter silent in a batch.
+        Of two classes, ``specificity_pvalue`` and ``sensitivity_pvalue`` are its columns.
+    class_balance_pvalue : float or ndarray of shape (n_classes,)
+        P-value of "as many positive items as before", or of more than two classes corrected ones of all shares.
     correlation_pvalue : ndarray of shape (n_voters, n_voters)
         Corrected p-values of "these two echo each other as before"; NaN on the diagonal.
     changes : tuple of Change
@@ -60,24 +64,43 @@ class Comparison:
     """
 
     voters: tuple[str, ...]
+    classes: tuple[str, ...]
     level: float
-    sensitivity_pvalue: NDArray[np.float64]
-    specificity_pvalue: NDArray[np.float64]
-    class_balance_pvalue: float
+    recall_pvalue: NDArray[np.float64]
+    class_balance_pvalue: float | NDArray[np.float64]
     correlation_pvalue: NDArray[np.float64]
     changes: tuple[Change, ...]
     verdict: str
 
     def __post_init__(self) -> None:
-        for name in ("sensitivity_pvalue", "specificity_pvalue", "correlation_pvalue"):
+        for name in ("recall_pvalue", "correlation_pvalue"):
             getattr(self, name).setflags(write=False)
+
+    @property
+    def sensitivity_pvalue(self) -> NDArray[np.float64]:
+        """Corrected p-values of "as often right on positive items as before" (two classes)."""
+        return self._of_two("sensitivity_pvalue")[:, 1]
+
+    @property
+    def specificity_pvalue(self) -> NDArray[np.float64]:
+        """Corrected p-values of "as often right on negative items as before" (two classes)."""
+        return self._of_two("specificity_pvalue")[:, 0]
+
+    def _of_two(self, name: str) -> NDArray[np.float64]:
+        """Return the p-values by class, if there are two."""
+        if len(self.classes) != 2:
+            raise AttributeError(f"{name} is for two classes, and there are {len(self.classes)}: see recall_pvalue")
+        return self.recall_pvalue
 
     def __repr__(self) -> str:
         return f"Comparison of {len(self.voters)} voters in two batches\n  {self.verdict}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, strings, lists and dictionaries."""
-        return plain(self)
+        found = plain(self)
+        if len(self.classes) == 2:
+            found |= {name: plain(getattr(self, name)) for name in ("sensitivity_pvalue", "specificity_pvalue")}
+        return found
 
 
 def compare(
@@ -123,30 +146,22 @@ def compare(
             f"the batches must have the same voters in the same order, got {len(first.voters)} and "
             f"{len(second.voters)} voters{_first_difference(first.voters, second.voters)}"
         )
-    one, other = first.free_estimates, second.free_estimates
-    raw = np.stack(
-        [
-            _z_test(one.sensitivity, one.sensitivity_error, other.sensitivity, other.sensitivity_error),
-            _z_test(one.specificity, one.specificity_error, other.specificity, other.specificity_error),
-        ]
-    )
-    accuracies = holm(raw)
-    balance = float(
-        _z_test(
-            np.array(one.class_balance),
-            np.array(one.class_balance_error),
-            np.array(other.class_balance),
-            np.array(other.class_balance_error),
+    if first.classes != second.classes:
+        raise ValueError(
+            f"the batches must have the same classes, got {', '.join(first.classes)} and {', '.join(second.classes)}"
         )
-    )
+    one, other = first.free_estimates, second.free_estimates
+    accuracies = holm(_z_test(one.recall, one.recall_error, other.recall, other.recall_error))
+    shares = _z_test(one.class_prior, one.class_prior_error, other.class_prior, other.class_prior_error)
+    shares = shares if len(shares) == 2 else holm(shares)  # two shares are one test
     pairs = _pair_tests(first, second)
-    changes = _changes(first, second, accuracies, balance, pairs, level)
+    changes = _changes(first, second, accuracies, shares, pairs, level)
     return Comparison(
         voters=first.voters,
+        classes=first.classes,
         level=level,
-        sensitivity_pvalue=accuracies[0],
-        specificity_pvalue=accuracies[1],
-        class_balance_pvalue=balance,
+        recall_pvalue=accuracies,
+        class_balance_pvalue=float(shares[1]) if len(shares) == 2 else shares,
         correlation_pvalue=pairs,
         changes=changes,
         verdict=_verdict(changes, level),
@@ -216,20 +231,29 @@ def _changes(
     first: Diagnosis,
     second: Diagnosis,
     accuracies: NDArray[np.float64],
-    balance: float,
+    shares: NDArray[np.float64],
     pairs: NDArray[np.float64],
     level: float,
 ) -> tuple[Change, ...]:
     """Return what changed, kind by kind."""
     names, one, other = first.voters, first.free_estimates, second.free_estimates
     found: list[Change] = []
-    if balance < level:
-        found.append(Change("class balance", (), one.class_balance, other.class_balance, balance))
-    rates = (("sensitivity", one.sensitivity, other.sensitivity), ("specificity", one.specificity, other.specificity))
+    two = len(first.classes) == 2
+    for label in np.flatnonzero(shares < level):
+        if not two or label == 1:
+            what = "class balance" if two else f"share of {first.classes[label]}"
+            before, after = float(one.class_prior[label]), float(other.class_prior[label])
+            found.append(Change(what, (), before, after, float(shares[label])))
+    rates = ("specificity", "sensitivity") if two else tuple(f"recall of {label}" for label in first.classes)
     of_voters = [
-        Change(what, (names[voter],), float(before[voter]), float(after[voter]), float(row[voter]))
-        for row, (what, before, after) in zip(accuracies, rates, strict=True)
-        for voter in np.flatnonzero(row < level)
+        Change(
+            rates[label],
+            (names[voter],),
+            float(one.recall[voter, label]),
+            float(other.recall[voter, label]),
+            float(accuracies[voter, label]),
+        )
+        for voter, label in zip(*np.nonzero(accuracies < level), strict=True)
     ]
     of_pairs = [
         Change(
@@ -251,11 +275,11 @@ def _verdict(changes: tuple[Change, ...], level: float) -> str:
     if not changes:
         return f"Nothing changed that the votes can show (level {level:g} for each kind of change)."
     said = [
-        f"the share of positive items went from {change.before:.3f} to {change.after:.3f}"
+        f"{_share_named(change.what)} went from {change.before:.3f} to {change.after:.3f}"
         for change in changes
-        if change.what == "class balance"
+        if not change.voters
     ]
-    worse = [change for change in changes if change.what in ("sensitivity", "specificity")]
+    worse = [change for change in changes if len(change.voters) == 1]
     if worse:
         names = list(dict.fromkeys(change.voters[0] for change in worse))
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
@@ -267,3 +291,7 @@ def _verdict(changes: tuple[Change, ...], level: float) -> str:
         said.append(f"{shown}{more} echo each other more or less than before")
     sentence = "; ".join(said)
     return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _share_named(what: str) -> str:
+    return "the share of positive items" if what == "class balance" else f"the {what}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.diagnosis.advice import Contest, plain_reading, verdict, what_is_open
+from goldless.diagnosis.advice import Contest, dependence, plain_reading, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.intervals import Uncertainty, interval
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
@@ -21,9 +21,12 @@ from goldless.diagnosis.resampling import (
 )
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
-from goldless.fitting.ask import next_to_label
+from goldless.estimators.dawid_skene import DawidSkene
+from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.fitting.core import as_counts
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
+from goldless.maths.echo import SameWrongAnswer, same_wrong_answer
 
 _NEAR_DUPLICATE = 0.8  # correlation within the classes
 _REJECTED = 0.05
@@ -44,7 +47,7 @@ def diagnose(
     Parameters
     ----------
     model : fitted estimator
-        :class:`~goldless.LatentSML`, or another with a ``latent_model_``.
+        :class:`~goldless.LatentSML`, or another with a ``latent_model_``; of any number of classes.
     X : array-like, frame or Votes of shape (n_items, n_voters)
         The votes it was fitted on.
     sample_weight : array-like of int of shape (n_items,), optional
@@ -65,14 +68,22 @@ def diagnose(
     -----
     *Tests.* Both p-values come from the weighted residual of the covariance of the votes, with the directions in
     which the model can move taken out (:mod:`goldless.maths.fit_test`). The groups were chosen on the same votes, so
-    the p-value of their fit is rather too large.
+    the p-value of their fit is rather too large. With more than two classes the covariance is that of agreement, and
+    the reference is drawn from the fitted model, whose confusions follow the votes more closely than loadings do:
+    both p-values are then rather too large.
 
     *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
     log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
     which weak ones are added that the labels leave out (``weak_groups``). Rates and class balance are those of the
     population that the items come from. What is expected of labels is their balanced accuracy on these very items,
-    as a check of all of them would find it. Facts that the model was fitted with count: known labels, a known class
-    balance and known rates narrow the intervals, and what is known has none.
+    as a check of all of them would find it. With more than two classes, where the test rejects the groups, labels are
+    expected to be right as often as the calibrated probabilities say, which is still rather too often. Facts that the model was fitted with count: known labels, a known class
+    balance and known rates narrow the intervals, and what is known has none. A model of more than 4,000 parameters is
+    taken voter by voter (group by group), as if the rates of the others were known: its intervals are too narrow.
+
+    *The same wrong answer.* With more than two classes, two voters that are both wrong need not agree. How much more
+    often they do than the other wrong voters of the item explain is ``same_wrong_answer``
+    (:func:`goldless.maths.echo.same_wrong_answer`). It describes who echoes whom; labels do not use it.
 
     *Few items or voters.* Below 50 items the intervals are given, and ``cannot_tell`` says that they are not to be
     relied on. With three voters nothing can be tested: both p-values are None. One group of all voters is the same
@@ -97,6 +108,8 @@ def diagnose(
     without: dict[str, str] = {}
     if resamples is None:
         resamples = default_resamples(panel)
+    if len(panel.voters) < FEWEST_TO_SEE_ECHOES:
+        resamples = 0
     independence = fit_pvalue(panel.core, panel.independent_model, seeds[0])
     core_groups = panel.free_fit.model.groups
     flat = core_groups.max() + 1 == len(panel.voters)
@@ -110,7 +123,10 @@ def diagnose(
     resampled = resample(panel, uncertainty, seeds[2])
     worth = _worth(panel, correlations, resampled, without)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
-    expected, contests = _expectations(panel, uncertainty, resampled.optimism)
+    # where voters of many classes share more than the model knows, it is far too sure of its labels
+    doubted = panel.n_classes > 2 and fit is not None and fit < _REJECTED
+    tempered = panel.calibrated(calibration) if doubted else None
+    expected, contests = _expectations(panel, uncertainty, resampled.optimism, tempered)
     clear = correlations.clear()
     model_groups = panel.latent.groups
     together = None
@@ -118,8 +134,10 @@ def diagnose(
         together = _spread_pairs(panel, co_membership(panel, resamples, seeds[3], progress), 0.0)
     else:
         without["co_membership"] = why_not_searched_again(panel)
-    readings = tuple(plain_reading(reading, panel) for reading in getattr(model, "rootings_", None) or ())
-    questions = next_to_label(model, panel.votes, sample_weight)
+    grouping = panel.fitted.grouping
+    readings = () if grouping is None else tuple(plain_reading(other, panel) for other in grouping.alternatives)
+    questions = questions_of(panel.fitted, panel.votes.codes, weights=as_counts(sample_weight, panel.votes.n_items))
+    wrong_alike = _same_wrong_answer(panel)
     cannot_tell = what_is_open(panel, readings)
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
     advice, said = verdict(
@@ -127,8 +145,10 @@ def diagnose(
     )
     return Diagnosis(
         verdict=said,
-        advice=advice,
+        advice=" ".join([advice, *remarks(panel, wrong_alike)]),
+        dependence=dependence(panel),
         voters=panel.names,
+        classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
         n_items=panel.table.n_items,
         independence_pvalue=independence,
         fit_pvalue=fit,
@@ -140,6 +160,7 @@ def diagnose(
         correlation=_spread_pairs(panel, correlations.pooled, 0.0),
         correlation_error=_spread_pairs(panel, resampled.correlation_error * np.sqrt(panel.overdispersion), np.nan),
         echo=_spread_pairs(panel, clear.pooled, 0.0),
+        same_wrong_answer=wrong_alike,
         co_membership=together,
         n_resamples=resamples,
         copies=copies,
@@ -159,54 +180,78 @@ def _accuracies(
     panel: PanelVotes, uncertainty: Uncertainty, without: dict[str, str]
 ) -> tuple[FreeEstimates, dict[str, Any]]:
     """Return the free estimates, and the reported ones with their intervals."""
-    model, latent = panel.model, panel.free_model
-    rates: dict[str, Any] = {}
-    silent = np.setdiff1d(np.arange(panel.votes.n_voters), np.concatenate([panel.voters, _copies(panel)]))
-    for voter in silent:
-        without[panel.names[voter]] = "always says the same or nothing, so its accuracy is set to 0.5"
-    for voter in panel.voters[~np.isnan(panel.known.sensitivity)]:
+    fitted, free = panel.fitted, panel.free_model
+    for voter in np.flatnonzero(~fitted.informative):
+        without[panel.names[voter]] = "always says the same or nothing, so it is ignored"
+    for voter in panel.voters[panel.known.voters]:
         without[panel.names[voter]] = "its rates are known and not estimated"
-    if panel.known.class_balance is not None:
+    if panel.balance_is_a_guess:
+        without["class_balance_interval"] = (
+            "most votes come from voters that only ever say one class, so the classes are taken for equally frequent"
+        )
+    elif panel.known.class_prior is not None:
         without["class_balance_interval"] = "it is known and not estimated"
-    errors = uncertainty.accuracy_errors()
-    centres = latent.sensitivity, latent.specificity, latent.balanced_accuracy
-    for name, centre, error in zip(("sensitivity", "specificity", "balanced_accuracy"), centres, errors, strict=True):
-        rates[name] = np.asarray(getattr(model, f"{name}_"), dtype=np.float64)
-        estimate = rates[name][panel.voters]
-        middle = estimate if panel.centred_on_report else centre
-        rates[f"{name}_interval"] = panel.spread(interval(middle, error, estimate), np.nan)
-    rates["class_balance"] = float(model.class_balance_)
-    middle = rates["class_balance"] if panel.centred_on_report else latent.class_balance
-    rates["class_balance_interval"] = interval(middle, uncertainty.balance_error, rates["class_balance"])
-    up, down, up_error, down_error = (panel.spread(values, np.nan) for values in (*centres[:2], *errors[:2]))
-    free = FreeEstimates(up, down, up_error, down_error, latent.class_balance, uncertainty.balance_error)
-    return free, rates
+    recall_error, mean_error = uncertainty.accuracy_errors()
+    balanced = fitted.recalls.mean(axis=1)
+    ends = {}
+    for name, estimate, centre, error in (
+        ("recall", fitted.recalls, free.recall, recall_error),
+        ("balanced_accuracy", balanced, free.balanced_accuracy, mean_error),
+    ):
+        reported = estimate[panel.voters]
+        middle = reported if panel.centred_on_report else centre
+        ends[f"{name}_interval"] = panel.spread(interval(middle, error, reported), np.nan)
+    shares, error = fitted.model.class_prior, uncertainty.prior_errors
+    of_shares = interval(shares if panel.centred_on_report else free.class_prior, error, shares)
+    rates = {
+        "recall": fitted.recalls,
+        "balanced_accuracy": balanced,
+        "class_balance": fitted.model.class_balance,
+        "class_balance_interval": of_shares[1] if panel.n_classes == 2 else of_shares,
+        **ends,
+    }
+    of_voters = FreeEstimates(
+        panel.spread(free.recall, np.nan), panel.spread(recall_error, np.nan), free.class_prior, error
+    )
+    return of_voters, rates
 
 
-def _copies(panel: PanelVotes) -> NDArray[np.int64]:
-    copy_of = panel.latent.copy_of
-    return np.flatnonzero((copy_of != np.arange(len(copy_of))) & np.isin(copy_of, panel.voters))
+def _same_wrong_answer(panel: PanelVotes) -> SameWrongAnswer | None:
+    """Return how alike the wrong answers of every two voters are, given the labels of the fit; copies left out."""
+    if panel.n_classes == 2:
+        return None
+    labels = panel.posterior.argmax(axis=1)
+    of_core = same_wrong_answer(panel.core_codes, panel.table.counts, labels, panel.n_classes)
+    shape, place = (panel.votes.n_voters, panel.votes.n_voters), np.ix_(panel.voters, panel.voters)
+    lift, error, items = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)
+    lift[place], error[place], items[place] = of_core
+    return SameWrongAnswer(lift, error, items)
 
 
 def _expectations(
-    panel: PanelVotes, uncertainty: Uncertainty, optimism: tuple[float, float]
+    panel: PanelVotes,
+    uncertainty: Uncertainty,
+    optimism: tuple[float, float],
+    tempered: NDArray[np.float64] | None,
 ) -> tuple[dict[str, Expectation], list[Contest]]:
-    """Return what is expected of each way to label, and how the combined labels compare with the others."""
-    posterior, counts = panel.belief, panel.table.counts
-    alone = np.where(panel.table.codes >= 0, panel.table.codes, 0.5)
+    """Return what is expected of each way to label, and how the combined labels compare with the others.
+
+    ``tempered`` is the posterior that expectations are taken under, if not that of the model.
+    """
+    posterior, counts = panel.belief if tempered is None else tempered, panel.table.counts
     best = int(panel.voters[int(np.argmax(single_accuracies(panel.core_codes, posterior, counts)))])
     labels = dict(panel.labels)
-    if panel.free_fit.model.n_groups == len(panel.voters) and type(panel.model).__name__ == "DawidSkene":
+    if panel.free_fit.model.n_groups == len(panel.voters) and isinstance(panel.model, DawidSkene):
         del labels["Dawid-Skene"]  # it is the model itself
-    ways = {**labels, "best single voter": alone[:, best]}
-    stacked = np.stack([way.astype(np.float64) for way in ways.values()])
+    ways = {**labels, "best single voter": panel.table.codes[:, best].astype(np.int64)}
+    stacked = np.stack(list(ways.values()))
     centres, covariance = uncertainty.expected_accuracies(stacked)
     chosen_by_itself = {"combined": optimism[0], "best single voter": optimism[1]}
     expected, contests = {}, []
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
         own = chosen_by_itself.get(name, 0.0)
-        value = max(expected_balanced_accuracy(way, posterior, counts) - own, 0.5 * (own > 0))
-        middle = value if panel.centred_on_report else centres[row] - own
+        value = max(expected_balanced_accuracy(way, posterior, counts) - own, (own > 0) / panel.n_classes)
+        middle = value if panel.centred_on_report or tempered is not None else centres[row] - own
         low, high = interval(middle, np.sqrt(covariance[row, row] + own**2), value)
         single = (panel.names[best], best) if name == "best single voter" else ()
         expected[name] = Expectation(name, value, (float(low), float(high)), *single)
@@ -241,10 +286,10 @@ def _worth(
         for name in ("effective_votes_interval", "effective_votes_by_class_interval", "uniqueness_interval"):
             without[name] = "with three voters or fewer dependence cannot be seen: they are counted as if independent"
     return {
-        "effective_votes": float(values[2]),
-        "effective_votes_interval": ends[2],
-        "effective_votes_by_class": values[:2],
-        "effective_votes_by_class_interval": ends[:2],
+        "effective_votes": float(values[-1]),
+        "effective_votes_interval": ends[-1],
+        "effective_votes_by_class": values[:-1],
+        "effective_votes_by_class_interval": ends[:-1],
         "uniqueness": panel.shared_among_copies(own),
         "uniqueness_interval": of_voters,
         "one_more": dict(zip(numbers, gains.values(), strict=True)),
@@ -273,18 +318,16 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
     share more than the groups explain: with equal correlations left over, the log-odds of the votes would have to be
     multiplied by effective votes over those that the model counts on. Half of that is taken, on the log scale,
     because part of what is left over does not touch the labels, and the log-odds are averaged over the uncertainty of
-    the rates (MacKay 1992).
+    the rates.
     """
     if fit is None or fit >= _REJECTED:
         if panel.centred_on_report:
-            return Calibration(1.0, float(panel.model.class_balance_))
+            return Calibration(1.0, panel.latent.class_balance)
         free = panel.free_fit.model
         line = calibrated_to(panel.core, panel.latent.subset(panel.voters), free)
         return Calibration(1.0, free.class_balance) if line is None else line
     shared = min(1.0, worth / modelled_effective_votes(panel.latent.subset(panel.voters)))
-    variance = uncertainty.log_odds_variance()
-    averaged = panel.table.counts @ (1 / np.sqrt(1 + np.pi / 8 * variance)) / panel.table.n_items
-    return Calibration(float(np.sqrt(shared) * averaged), float(panel.model.class_balance_))
+    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage(), panel.latent.class_balance)
 
 
 def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:
@@ -297,11 +340,11 @@ def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: floa
 
 def _near_duplicates(panel: PanelVotes, clear: Correlations) -> tuple[Duplicate, ...]:
     """Return pairs of core voters whose errors are nearly the same, closest first."""
-    counts = panel.core.pair_counts
+    pairs = panel.core.pairs
+    both, agreements = pairs.both, pairs.agreements
     found = []
     for one, other in zip(*np.nonzero(np.triu(clear.pooled >= _NEAR_DUPLICATE, 1)), strict=True):
-        common = max(int(counts.both[one, other]), 1)
-        agreement = 1 - counts.disagreements[one, other] / common
+        agreement = agreements[one, other] / max(int(both[one, other]), 1)
         first, second = int(panel.voters[one]), int(panel.voters[other])
         found.append(Duplicate(first, second, float(agreement), float(clear.pooled[one, other])))
     return tuple(sorted(found, key=lambda pair: (-pair.correlation, pair.first, pair.second)))

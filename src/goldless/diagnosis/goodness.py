@@ -8,23 +8,23 @@ from scipy.special import chdtrc, gammaincc
 
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.fit_test import ResidualTest
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import TreeModel
 from goldless.progress import tell
-from goldless.votes.pairs import PairCounts
-from goldless.votes.patterns import PatternTable
+from goldless.votes.pairs import PairTables
+from goldless.votes.rows import PatternTable
 
-_DRAWS = 99
+_DRAWS, _DRAWS_OF_MANY = 99, 39  # of two classes, and of more, which take longer
 _LARGEST_DRAW = 10_000  # items; the reference no longer depends on their number
 
 
-def fit_pvalue(table: PatternTable, model: LatentModel, rng: np.random.Generator) -> float | None:
+def fit_pvalue(table: PatternTable, model: TreeModel, rng: np.random.Generator) -> float | None:
     """Return the probability of a covariance as far from the model as this one, if the model is right.
 
     Parameters
     ----------
     table : PatternTable
         Patterns of distinct voters.
-    model : LatentModel
+    model : TreeModel
         Model fitted to them.
     rng : Generator
         Source of the draws from the model.
@@ -36,32 +36,32 @@ def fit_pvalue(table: PatternTable, model: LatentModel, rng: np.random.Generator
 
     Notes
     -----
-    For independent voters without missing votes the residual is chi-square
+    For independent voters of two classes without missing votes the residual is chi-square
     (:mod:`goldless.maths.fit_test`). Otherwise its mean and variance come from draws of the model, with votes missing
     where they are, and its distribution is the gamma distribution with these.
     """
     test = ResidualTest.around(model)
     if test.dof < 1:
         return None
-    estimate = table.pair_counts.covariance()
+    estimate = table.pairs.covariance()
     residual = float(test.values([estimate])[0])
-    if table.complete and model.n_groups == model.n_voters:
+    if table.complete and model.n_groups == model.n_voters and model.n_classes == 2:
         return float(chdtrc(test.dof, residual))
     drawn = test.values(_drawn_covariances(table, model, rng))
     mean, variance = float(drawn.mean()), max(float(drawn.var(ddof=1)), 1e-12)
     return float(gammaincc(mean**2 / variance, residual * mean / variance))
 
 
-def _drawn_covariances(table: PatternTable, model: LatentModel, rng: np.random.Generator) -> list[CovarianceEstimate]:
+def _drawn_covariances(table: PatternTable, model: TreeModel, rng: np.random.Generator) -> list[CovarianceEstimate]:
     """Draw votes from the model, missing where votes are missing, and return their covariances."""
     n_items = min(table.n_items, _LARGEST_DRAW)
-    drawn = []
-    for number in range(_DRAWS):
-        tell("testing", number / _DRAWS)
+    drawn, n_draws = [], _DRAWS if model.n_classes == 2 else _DRAWS_OF_MANY
+    for number in range(n_draws):
+        tell("testing", number / n_draws)
         codes = model.sample(n_items, rng)[0]
         if not table.complete:
             codes = np.where(table.codes[_rows(table, n_items, rng)] < 0, np.int8(-1), codes)
-        drawn.append(PairCounts.of(codes).covariance())
+        drawn.append(PairTables.of(codes, model.n_symbols).covariance())
     return drawn
 
 

@@ -12,12 +12,43 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
 
+from goldless.diagnosis.information import OfState, PatternScores
 from goldless.diagnosis.refit import PanelVotes
+from goldless.diagnosis.worth import label_shares
 from goldless.maths.tree import log_odds, probability
 
 _Z = 1.959963984540054  # 95 %
 _SINGULAR = 1e-9
+_PATTERNS_SHRUNK = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterCovariance:
+    """Covariance of parameters that are correlated within parts.
+
+    Attributes
+    ----------
+    parts : tuple of ndarray
+        Parameters of each part.
+    blocks : tuple of ndarray
+        Their covariance.
+    """
+
+    parts: tuple[NDArray[np.int64], ...]
+    blocks: tuple[NDArray[np.float64], ...]
+
+    def times(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return vectors, one a row, times the covariance."""
+        product = np.zeros_like(vectors)
+        for part, block in zip(self.parts, self.blocks, strict=True):
+            product[:, part] = vectors[:, part] @ block
+        return product
+
+    def errors(self, gradients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standard errors of what has these gradients, one a row."""
+        return np.sqrt(np.maximum((self.times(gradients) * gradients).sum(axis=1), 0.0))
 
 
 @dataclass(frozen=True)
@@ -27,40 +58,60 @@ class Uncertainty:
     panel: PanelVotes
 
     @cached_property
-    def covariance(self) -> NDArray[np.float64]:
-        """Covariance of the log-odds of all rates: very large where nothing determines them, zero if known."""
-        scores = self.panel.scores
-        open_rates = np.flatnonzero(~self.panel.known.fixed(scores.n_parameters))
-        information = scores.observed_information + np.diag(scores.prior_information(self.panel.rate_prior))
-        information = information[np.ix_(open_rates, open_rates)]
-        values, vectors = np.linalg.eigh((information + information.T) / 2)
-        values = np.maximum(values, _SINGULAR * max(float(values[-1]), 1.0))
-        covariance = np.zeros((scores.n_parameters, scores.n_parameters))
-        covariance[np.ix_(open_rates, open_rates)] = (vectors / values) @ vectors.T
-        return self.panel.overdispersion * covariance
+    def sampling_covariance(self) -> ParameterCovariance:
+        """Covariance of all parameters if the model holds: very large if nothing determines them, zero if known."""
+        scores, blocks = self.panel.scores, []
+        fixed = self.panel.known.fixed(scores)
+        prior = scores.prior_information(self.panel.rate_prior(scores.model.groups))
+        for part, observed, of_prior in zip(scores.parts, scores.observed_information, prior, strict=True):
+            free = np.flatnonzero(~fixed[part])
+            information = (observed + of_prior)[np.ix_(free, free)]
+            covariance = np.zeros(observed.shape)
+            covariance[np.ix_(free, free)] = _inverse((information + information.T) / 2)
+            blocks.append(covariance)
+        return ParameterCovariance(scores.parts, tuple(blocks))
 
-    def accuracy_errors(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return standard errors of sensitivity, specificity and balanced accuracy of the core voters."""
-        up, down = (gradients[: len(self.panel.voters)] for gradients in self.panel.scores.accuracy_gradients())
-        return self._error(up), self._error(down), self._error((up + down) / 2)
+    @cached_property
+    def covariance(self) -> ParameterCovariance:
+        """The same, widened by the over-dispersion."""
+        found = self.sampling_covariance
+        return ParameterCovariance(found.parts, tuple(self.panel.overdispersion * block for block in found.blocks))
+
+    def accuracy_errors(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return standard errors of the recalls, shape (n_core, n_classes), and of the balanced accuracies."""
+        of_recalls, of_means = [], []
+        for voter in range(len(self.panel.voters)):
+            gradients = self._dense(self.panel.scores.recall_gradients(voter))
+            of_recalls.append(self.covariance.errors(gradients))
+            of_means.append(self.covariance.errors(gradients.mean(axis=0, keepdims=True))[0])
+        return np.array(of_recalls), np.array(of_means)
 
     @property
-    def balance_error(self) -> float:
-        """Standard error of the class balance."""
-        rate = self.panel.free_model.class_balance
-        return float(np.sqrt(self.covariance[-1, -1]) * rate * (1 - rate))
+    def prior_errors(self) -> NDArray[np.float64]:
+        """Standard errors of the class shares."""
+        return self.covariance.errors(self._dense(self.panel.scores.prior_gradients()))
 
-    def _error(self, gradients: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.sqrt(np.maximum(((gradients @ self.covariance) * gradients).sum(axis=1), 0.0))
+    def _dense(self, gradients: OfState) -> NDArray[np.float64]:
+        dense = np.zeros((len(gradients.values), self.panel.scores.n_parameters))
+        dense[:, gradients.columns] = gradients.values
+        return dense
 
-    def log_odds_variance(self) -> NDArray[np.float64]:
-        """Return the sampling variance of the log-odds of Y of every pattern."""
-        variance = np.empty(len(self.panel.core_codes))
-        for block in self.panel.scores.blocks():
-            variance[block.rows] = ((block.contrast @ self.covariance) * block.contrast).sum(axis=1)
-        return np.maximum(variance, 0.0)
+    def log_odds_shrinkage(self) -> float:
+        """Return the mean factor by which averaging over the uncertainty of the rates shrinks log-odds (MacKay 1992).
 
-    def expected_accuracies(self, labels: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        Those of the most probable class against the next; with more than two classes on some of the patterns.
+        """
+        scores = self.panel.scores
+        if self.panel.n_classes > 2:
+            some = np.unique(np.linspace(0, len(scores.codes) - 1, _PATTERNS_SHRUNK).astype(np.int64))
+            scores = PatternScores(scores.codes[some], scores.counts[some], scores.model)
+        total = 0.0
+        for block in scores.blocks():
+            variance = self.covariance.errors(block.contrast()) ** 2
+            total += float(scores.counts[block.rows] @ (1 / np.sqrt(1 + np.pi / 8 * variance)))
+        return total / float(scores.counts.sum())
+
+    def expected_accuracies(self, labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the expected balanced accuracies of ways to label, and the covariance of their errors.
 
         The error is that of the parameters, and that of the truth of these very items: the interval is one for the
@@ -69,24 +120,41 @@ class Uncertainty:
         Parameters
         ----------
         labels : ndarray of shape (n_ways, n_patterns)
-            1 positive, 0 negative, 1/2 for a coin.
+            Codes of the labels, -1 where a die is thrown.
         """
         scores, counts = self.panel.scores, self.panel.table.counts
         posterior = scores.model.posterior(scores.codes)
-        positives = max(float(counts @ posterior), 1e-9)
-        negatives = max(float(counts @ (1 - posterior)), 1e-9)
-        sensitivity = labels @ (counts * posterior) / positives
-        specificity = (1 - labels) @ (counts * (1 - posterior)) / negatives
-        # derivative of the balanced accuracy by the posterior of one item
-        slope = (labels - sensitivity[:, None]) / (2 * positives)
-        slope -= (1 - labels - specificity[:, None]) / (2 * negatives)
-        open_part = counts * posterior * (1 - posterior)
+        n_classes = posterior.shape[1]
+        items = counts[:, None] * posterior
+        total = np.maximum(items.sum(axis=0), 1e-9)
+        shares = np.stack([label_shares(way, n_classes) for way in labels])
+        recalls = np.einsum("wpc,pc->wc", shares, items) / total
+        # derivative of the balanced accuracy by the posterior of one item, less its mean over the classes
+        slope = (shares - recalls[:, None, :]) / (n_classes * total)
+        slope -= np.einsum("wpc,pc->wp", slope, posterior)[:, :, None]
         gradient = np.zeros((len(labels), scores.n_parameters))
         for block in scores.blocks():
-            gradient += (slope[:, block.rows] * open_part[block.rows]) @ block.contrast
-        of_parameters = gradient @ self.covariance @ gradient.T
-        of_items = (slope * open_part) @ slope.T
-        return (sensitivity + specificity) / 2, of_parameters + of_items
+            for state, (columns, values) in enumerate(block.by_state):
+                gradient[:, columns] += (slope[:, block.rows, state] * items[block.rows, state]) @ values
+        of_parameters = self.covariance.times(gradient) @ gradient.T
+        of_items = np.einsum("wpc,vpc,pc->wv", slope, slope, items, optimize=True)
+        return recalls.mean(axis=1), of_parameters + of_items
+
+
+def _inverse(information: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the inverse of an information matrix, very large in directions that nothing determines."""
+    if not len(information):
+        return information
+    factor, failed = lapack.dpotrf(information, lower=1)
+    if not failed:
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        # the norms bound the smallest and the largest eigenvalue
+        if np.linalg.norm(inverse) * max(float(np.linalg.norm(information)), 1.0) * _SINGULAR < 1:
+            return inverse
+    values, vectors = np.linalg.eigh(information)
+    values = np.maximum(values, _SINGULAR * max(float(values[-1]), 1.0))
+    return (vectors / values) @ vectors.T
 
 
 def interval(centre: ArrayLike, error: ArrayLike, estimate: ArrayLike) -> NDArray[np.float64]:

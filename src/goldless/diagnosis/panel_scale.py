@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from goldless.fitting.fitted import Fitted
 from goldless.fitting.panels import judge_panels
 from goldless.maths.panels import Panel
 
@@ -23,7 +24,8 @@ def on_one_scale(model: Any, panels: Iterable[Panel], expected: float) -> list[P
     expected : float
         Balanced accuracy expected of the combined labels of all voters.
     """
-    (whole,) = judge_panels(model, [range(model.n_features_in_)])
+    fitted: Fitted = model.fitted_
+    (whole,) = judge_panels(fitted, [range(fitted.n_voters)])
     shift = expected - whole.balanced_accuracy
     return [
         replace(

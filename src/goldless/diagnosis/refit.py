@@ -15,22 +15,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.known import KnownFacts, row_labels
-from goldless.estimators.latent_base import LatentEstimator
 from goldless.estimators.majority import MajorityVote
+from goldless.estimators.tree import TreeEstimator
+from goldless.fitting.calibration import Calibration
 from goldless.fitting.core import as_counts
-from goldless.fitting.fit import fit_tree
-from goldless.fitting.known_labels import WithLabels
-from goldless.fitting.settling import with_label_voter
+from goldless.fitting.fitted import Fitted
+from goldless.fitting.known_labels import WithLabels, with_label_voter
+from goldless.fitting.solve import fit_groups, pooled_votes
 from goldless.io.encode import encode_votes
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.em import EMResult, RatePrior, run_em
+from goldless.maths.em import Dirichlet, EMResult, run_em
 from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.prices import weak_group_prices
 from goldless.maths.structure.search import CLEAR_MISFIT, covariance_misfit, search_structure
-from goldless.maths.tree import LatentModel
-from goldless.votes.passes import GroupedPatterns
-from goldless.votes.patterns import PatternTable
+from goldless.maths.tree import TreeModel
+from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable
 from goldless.votes.votes import Votes
 
 _ITERATIONS = 300
@@ -48,7 +49,7 @@ class PanelVotes:
 
     Attributes
     ----------
-    model : LatentEstimator
+    model : TreeEstimator
         The fitted estimator.
     votes : Votes
         The votes, encoded.
@@ -60,7 +61,7 @@ class PanelVotes:
         What the model was told besides the votes.
     """
 
-    model: Any
+    model: TreeEstimator
     votes: Votes
     table: PatternTable
     voters: NDArray[np.int64]
@@ -70,35 +71,45 @@ class PanelVotes:
     def of(cls, model: Any, X: Any, sample_weight: ArrayLike | None = None) -> PanelVotes:
         """Check and encode."""
         check_is_fitted(model)
-        if not isinstance(model, LatentEstimator):
+        if not isinstance(model, TreeEstimator):
             raise TypeError(f"a diagnosis needs a model of the voters such as LatentSML, not {type(model).__name__}")
-        votes = encode_votes(X, classes=model.classes_, missing=model.missing)
-        if votes.n_voters != model.n_features_in_:
-            raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
-        labels, weights = row_labels(model, votes.n_items), as_counts(sample_weight, votes.n_items)
+        fitted = model.fitted_
+        votes = encode_votes(X, classes=fitted.classes, missing=model.missing)
+        if votes.n_voters != fitted.n_voters:
+            raise ValueError(f"the model has {fitted.n_voters} voters, the votes have {votes.n_voters}")
+        labels, weights = row_labels(fitted.facts, votes.n_items), as_counts(sample_weight, votes.n_items)
         if (labels >= 0).any():
-            table = PatternTable.of(np.column_stack([votes.codes, labels]), weights)
+            table = PatternTable.of(np.column_stack([votes.codes, labels]), fitted.n_classes, weights)
             labels, table = table.codes[:, -1], table.without_last_voter()
         else:
-            table = PatternTable.of(votes.codes, weights)
+            table = PatternTable.of(votes.codes, fitted.n_classes, weights)
             labels = labels[: table.n_patterns]
-        cast, positive = table.pair_counts.votes_cast, table.pair_counts.positive_votes
-        one_sided = (positive == 0) | (positive == cast)
-        informative = (cast > 0) & ~(one_sided & (cast == table.n_voted_items))
-        original = model.latent_model_.copy_of == np.arange(votes.n_voters)
-        voters = np.flatnonzero(informative & original)
-        return cls(model, votes, table, voters, KnownFacts.of(model, labels, voters))
+        original = fitted.model.copy_of == np.arange(votes.n_voters)
+        voters = np.flatnonzero(fitted.informative & original)
+        known = KnownFacts.of(fitted, labels, voters)
+        if known.class_prior is None and _one_sided(table, voters):  # the fit took the classes for equally frequent
+            known = replace(known, class_prior=np.full(fitted.n_classes, 1 / fitted.n_classes))
+        return cls(model, votes, table, voters, known)
 
     @property
-    def latent(self) -> LatentModel:
+    def fitted(self) -> Fitted:
+        """What the estimator learnt."""
+        return self.model.fitted_
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.fitted.n_classes
+
+    @property
+    def latent(self) -> TreeModel:
         """The fitted model of all voters."""
-        return self.model.latent_model_
+        return self.fitted.model
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the voters."""
-        names = getattr(self.model, "feature_names_in_", None)
-        names = self.votes.voters if names is None else names
+        names = self.votes.voters if self.fitted.voters is None else self.fitted.voters
         if names is None:
             return tuple(f"voter {voter}" for voter in range(self.votes.n_voters))
         return tuple(str(name) for name in names)
@@ -116,42 +127,53 @@ class PanelVotes:
     @cached_property
     def overdispersion(self) -> float:
         """Misfit of the covariance model, 1 when it holds."""
-        known = getattr(self.model, "overdispersion_", None)
-        return covariance_misfit(self.core.pair_counts.covariance()) if known is None else float(known)
+        grouping = self.fitted.grouping
+        return covariance_misfit(self.core.pairs.covariance()) if grouping is None else grouping.overdispersion
 
-    @property
-    def rate_prior(self) -> RatePrior:
-        """The estimator's pseudo-votes, and next to no prior on the class balance, which would bias intervals."""
-        right, wrong = getattr(self.model, "prior", (_SMALLEST_PRIOR, _SMALLEST_PRIOR))
-        return RatePrior(max(right, _SMALLEST_PRIOR), max(wrong, _SMALLEST_PRIOR), balance=_SMALLEST_PRIOR)
+    def rate_prior(self, groups: NDArray[np.int64]) -> Dirichlet:
+        """Return the estimator's pseudo-votes; next to no prior on the class balance, which would bias intervals."""
+        right, wrong = (max(pseudo, _SMALLEST_PRIOR) for pseudo in self.fitted.pseudo_votes)
+        pooled = 0.0 if self.balance_is_a_guess else pooled_votes(self.n_classes, len(self.voters))
+        return Dirichlet.of_classes(groups, self.n_classes, right, wrong, _SMALLEST_PRIOR, pooled)
 
     @property
     def centred_on_report(self) -> bool:
         """Whether intervals are centred on what the model reports, and not on the free refit.
 
-        So it is if labels are averaged over item subtypes, which the two-class model does not describe.
+        So it is if labels are averaged over kinds of items, which the model of the classes does not describe.
         """
-        return bool(getattr(self.model, "subtype_models_", ()))
+        return len(self.fitted.evidence) > 1
+
+    @property
+    def balance_is_a_guess(self) -> bool:
+        """Whether the fit took the classes for equally frequent, because most votes come from one-sided voters."""
+        facts = self.fitted.facts
+        return self.known.class_prior is not None and (facts is None or facts.class_prior is None)
 
     @cached_property
     def free_fit(self) -> EMResult:
         """The model of the core voters, refitted from where it is without a prior on the class balance."""
-        return self._refit(self.latent.subset(self.voters))
+        return self._refit(_alone_on_hub(self.latent.subset(self.voters)))
 
-    def _refit(self, start: LatentModel) -> EMResult:
+    def _refit(self, start: TreeModel) -> EMResult:
         """Run EM on the core voters, with what is known besides the votes."""
-        passes = GroupedPatterns(self.core, start.groups).expect
+        passes, prior = self._sums.packed(start.groups).expect, self.rate_prior(start.groups)
         if not self.known.any:
-            return run_em(start, passes, prior=self.rate_prior, max_iter=_ITERATIONS, tol=_TOL)
-        prior, start = self.known.prior(self.rate_prior), with_label_voter(start)
+            return run_em(start, passes, prior=prior, max_iter=_ITERATIONS, tol=_TOL)
+        start = with_label_voter(start)
+        prior = self.known.prior(prior, start)
         rows = np.flatnonzero((self.known.labels >= 0) & (self.core_codes >= 0).any(axis=1))
         told = self.core_codes[rows], self.known.labels[rows], self.table.counts[rows]
-        expect = WithLabels.of(passes, *told, start.groups)
+        expect = WithLabels.of(passes, *told, start)
         result = run_em(prior.impose(start), expect, prior=prior, max_iter=_ITERATIONS, tol=_TOL)
         return replace(result, model=result.model.subset(np.arange(len(self.voters))))
 
     @cached_property
-    def free_model(self) -> LatentModel:
+    def _sums(self) -> VoteSums:
+        return VoteSums.of_table(self.core)
+
+    @cached_property
+    def free_model(self) -> TreeModel:
         """The model behind the intervals: the free refit, with weak echoes that the labels leave out.
 
         Groups for labels must pay for having been chosen among many, and weak ones stay out. Left out of the
@@ -180,21 +202,24 @@ class PanelVotes:
         n_more = int((np.bincount(new) > 1).sum() - (np.bincount(old) > 1).sum())
         seats = voters_in_groups(new) - voters_in_groups(old) - 2 * n_more
         price = self.overdispersion * (n_more * np.log(self.core.n_items) + _SEAT * seats)
-        labels = [fit.model.log_likelihood_ratio(self.core.codes) > 0 for fit in (self.free_fit, after)]
+        labels = [fit.model.class_log_likelihood(self.core.codes).argmax(axis=1) for fit in (self.free_fit, after)]
         same = self.core.counts @ (labels[0] == labels[1]) > self.core.n_items / 2
         return after.log_likelihood - before.log_likelihood - price if same else -np.inf
 
     def _with_groups(self, groups: NDArray[np.int64]) -> EMResult:
         """Fit other groups to the votes and what is known besides."""
-        result = fit_tree(self.core, groups, self.rate_prior, _ITERATIONS, _TOL)
+        result = fit_groups(self._sums, groups, self.rate_prior(groups), _ITERATIONS, _TOL)
         return self._refit(result.model) if self.known.any else result
 
     def _weak_groups(self, groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Return sets of voters that may be weak groups, or belong to the model's groups."""
+        """Return sets of voters that may be weak groups, or belong to the model's groups.
+
+        Of two classes only: with more, weak groups cannot be told from items that are hard for everybody.
+        """
         few = len(groups) <= LARGEST_SEARCHED and self.overdispersion < CLEAR_MISFIT
-        if not self.searched or not few or self.centred_on_report:
+        if not self.searched or not few or self.centred_on_report or self.n_classes > 2:
             return []
-        estimate, n_items = self.core.pair_counts.covariance(), self.core.n_items
+        estimate, n_items = self.core.pairs.covariance(), self.core.n_items
         left_over = self._left_over(groups, estimate)
         starts = [groups, *(_joined(groups, members) for members in left_over)]
         prices = weak_group_prices(len(groups), n_items)
@@ -233,17 +258,23 @@ class PanelVotes:
     @property
     def searched(self) -> bool:
         """Whether the model's groups come from a search over enough voters and items."""
-        by_search = isinstance(getattr(self.model, "structure", None), str) and self.model.structure == "search"
-        return by_search and len(self.voters) >= FEWEST_TO_SEE_ECHOES and self.core.n_items >= 2 * len(self.voters)
+        grouping = self.fitted.grouping
+        return grouping is not None and len(grouping.candidates) > 0
+
+    @property
+    def groups_doubted(self) -> bool:
+        """Whether groups were found that easy and hard items explain as well."""
+        grouping = self.fitted.grouping
+        return grouping is not None and grouping.guard is not None and not grouping.guard.kept
 
     @cached_property
-    def independent_model(self) -> LatentModel:
+    def independent_model(self) -> TreeModel:
         """The model of the core voters in which every voter is alone (Dawid and Skene)."""
         alone = np.arange(len(self.voters))
         for known in (self.free_fit.model, self.free_model):
             if np.array_equal(known.groups, alone):
                 return known
-        return fit_tree(self.core, alone, self.rate_prior, _ITERATIONS, _TOL).model
+        return fit_groups(self._sums, alone, self.rate_prior(alone), _ITERATIONS, _TOL).model
 
     @cached_property
     def scores(self) -> PatternScores:
@@ -253,18 +284,23 @@ class PanelVotes:
 
     @cached_property
     def belief(self) -> NDArray[np.float64]:
-        """Pr(Y positive | votes) of every pattern that expectations are taken under."""
+        """Pr(Y | votes) of every pattern that expectations are taken under."""
         return self.posterior if self.centred_on_report else self.scores.model.posterior(self.scores.codes)
 
     @cached_property
     def posterior(self) -> NDArray[np.float64]:
-        """Pr(Y positive | votes) of every pattern, as the estimator says it; known labels are certain."""
-        labels = self.known.labels
-        return np.where(labels >= 0, labels, self.model.predict_proba(self._patterns)[:, 1])
+        """Pr(Y | votes) of every pattern, as the estimator says it; known labels are certain."""
+        return self.calibrated(None)
+
+    def calibrated(self, calibration: Calibration | None) -> NDArray[np.float64]:
+        """Return Pr(Y | votes) of every pattern with a calibration; known labels are certain."""
+        certain = np.eye(self.n_classes)[self.known.labels]
+        posterior = self.model.predict_proba(self._patterns, calibration=calibration)
+        return np.where((self.known.labels >= 0)[:, None], certain, posterior)
 
     @property
     def _patterns(self) -> Votes:
-        return Votes(self.table.codes, self.votes.classes, getattr(self.model, "feature_names_in_", None))
+        return Votes(self.table.codes, self.fitted.classes, self.fitted.voters)
 
     @cached_property
     def labels(self) -> dict[str, NDArray[np.int64]]:
@@ -272,16 +308,18 @@ class PanelVotes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             majority = MajorityVote().fit(self._patterns, sample_weight=self.table.counts)
-        second = self.votes.classes[1]
-        flat = self.independent_model.log_likelihood_ratio(self.core_codes)
-        combined = np.array([label == second for label in self.model.predict(self._patterns)], dtype=np.int64)
+        flat = self.independent_model.class_log_likelihood(self.core_codes)
+        combined = self._codes_of(self.model.predict(self._patterns))
         return {
             "combined": np.where(self.known.labels >= 0, self.known.labels, combined),
-            "Dawid-Skene": (flat > 0).astype(np.int64),
-            "majority vote": np.array(
-                [label == second for label in majority.predict(self._patterns)], dtype=np.int64
-            ),
+            "Dawid-Skene": flat.argmax(axis=1),
+            "majority vote": self._codes_of(majority.predict(self._patterns)),
         }
+
+    def _codes_of(self, labels: NDArray) -> NDArray[np.int64]:
+        """Return labels as codes."""
+        code = {label: number for number, label in enumerate(self.fitted.classes.tolist())}
+        return np.array([code[label] for label in labels.tolist()], dtype=np.int64)
 
     def spread(self, per_core_voter: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:
         """Return values of all voters from those of the core: a copy has its original's, a silent one has none."""
@@ -296,6 +334,24 @@ class PanelVotes:
         spread = self.spread(per_core_voter, 0.0)
         shared_by = np.bincount(self.latent.copy_of, minlength=len(spread))[self.latent.copy_of]
         return spread / shared_by.reshape((-1,) + (1,) * (spread.ndim - 1))
+
+
+def _one_sided(table: PatternTable, voters: NDArray[np.int64]) -> bool:
+    """Whether, of more than two classes, most votes come from voters that only ever say one class.
+
+    Such votes say nothing about the class balance: see :attr:`goldless.fitting.core.FitVotes.one_sided`.
+    """
+    cast = table.pairs.cast[:, voters]
+    return len(cast) > 2 and bool(2 * cast[:, (cast > 0).sum(axis=0) == 1].sum() > cast.sum())
+
+
+def _alone_on_hub(model: TreeModel) -> TreeModel:
+    """Return the same distribution of votes with voters whose group has lost all others hanging on Y itself."""
+    lone = (np.bincount(model.groups) == 1) & model.has_latent
+    if not lone.any():
+        return model
+    votes = np.where(lone[model.groups][:, None, None], model.votes_given_state, model.votes)
+    return replace(model, latents=np.where(lone[:, None, None], np.eye(model.n_states), model.latents), votes=votes)
 
 
 def _joined(groups: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from goldless.diagnosis.intervals import Uncertainty
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, LARGEST_SEARCHED, PanelVotes
 from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
+from goldless.fitting.fitted import probabilities
 from goldless.maths.correlations import effective_votes, uniqueness, within_class_correlations
 from goldless.maths.structure.search import likely_partitions, search_structure
-from goldless.maths.tree import log_odds
+from goldless.maths.tree import log_rates
 from goldless.progress import part, tell
-from goldless.votes.pairs import PairCounts
+from goldless.votes.pairs import PairTables
 
-_WORTH_RESAMPLES = 60
+_WORTH_RESAMPLES, _WORTH_RESAMPLES_OF_MANY = 60, 20  # of two classes, and of more, which take longer
 _MOST_RESAMPLES, _FEWEST_RESAMPLES = 25, 8
 _SEARCH_BUDGET = 1.5e7  # resamples times the cube of the number of voters
 _PARTITIONS_COMPARED = 400  # of nine voters or fewer: the best on the items at hand, at either price
@@ -26,10 +27,10 @@ _PARTITIONS_COMPARED = 400  # of nine voters or fewer: the best on the items at 
 def default_resamples(panel: PanelVotes) -> int:
     """Return how often to search again: 25 times up to 84 voters, fewer for more.
 
-    Never where the model's groups do not come from a search, and for more than 200 voters.
+    Never where the model's groups do not come from a search or were not believed, and for more than 200 voters.
     """
     n_voters = len(panel.voters)
-    if not panel.searched or n_voters > LARGEST_SEARCHED:
+    if not panel.searched or panel.groups_doubted or n_voters > LARGEST_SEARCHED:
         return 0
     return int(np.clip(_SEARCH_BUDGET / n_voters**3, _FEWEST_RESAMPLES, _MOST_RESAMPLES))
 
@@ -41,6 +42,8 @@ def why_not_searched_again(panel: PanelVotes) -> str:
         return "with three voters or fewer dependence cannot be seen"
     if n_voters > LARGEST_SEARCHED:
         return f"with more than {LARGEST_SEARCHED} voters the groups are not searched again"
+    if panel.groups_doubted:
+        return "groups were found, but easy and hard items explain them as well, so none are used"
     return "no resamples were asked for" if panel.searched else "the groups do not come from a search"
 
 
@@ -49,8 +52,8 @@ class Resampled(NamedTuple):
 
     Attributes
     ----------
-    worth : ndarray of shape (n_resamples, 3)
-        Effective votes: negative class, positive class, pooled.
+    worth : ndarray of shape (n_resamples, n_classes + 1)
+        Effective votes: in each class, pooled.
     uniqueness : ndarray of shape (n_resamples, n_core)
         Share of each voter that is its own.
     one_more : ndarray of shape (n_resamples, n_groups)
@@ -76,23 +79,22 @@ def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generat
     than to the model at hand (Efron 1983).
     """
     scores, counts = panel.scores, panel.table.counts
-    covariance = uncertainty.covariance / panel.overdispersion
-    drawn = rng.poisson(counts, (_WORTH_RESAMPLES, len(counts)))
-    steps = np.zeros((_WORTH_RESAMPLES, scores.n_parameters))
+    n_resamples = _WORTH_RESAMPLES if panel.n_classes == 2 else _WORTH_RESAMPLES_OF_MANY
+    drawn = rng.poisson(counts, (n_resamples, len(counts)))
+    steps = np.zeros((n_resamples, scores.n_parameters))
     for block in scores.blocks():
         steps += (drawn[:, block.rows] - counts[block.rows]) @ block.score
-    steps = np.clip(steps @ covariance, -3.0, 3.0)
+    steps = np.clip(uncertainty.sampling_covariance.times(steps), -3.0, 3.0)
     now = scores.model.posterior(scores.codes)
-    alone = np.where(panel.core_codes >= 0, panel.core_codes, 0.5)
     worth, own, more, optimism = [], [], [], []
     total, squares = np.zeros((2, len(panel.voters), len(panel.voters)))
     for number, (resampled, step) in enumerate(zip(drawn, steps, strict=True)):
-        tell("measuring what is certain", number / _WORTH_RESAMPLES)
+        tell("measuring what is certain", number / n_resamples)
         model = scores.stepped(step)
-        posterior = model.posterior(scores.codes)
-        labels = (log_odds(posterior) > model.log_prior_odds).astype(np.float64)
+        evidence = model.class_log_likelihood(scores.codes)
+        posterior = probabilities(evidence + log_rates(model.class_prior))
         best = np.argmax(single_accuracies(panel.core_codes, posterior, resampled))
-        chosen = labels, alone[:, best]
+        chosen = evidence.argmax(axis=1), panel.core_codes[:, best]
         seen_by_itself = [expected_balanced_accuracy(way, posterior, resampled) for way in chosen]
         optimism.append(np.subtract(seen_by_itself, [expected_balanced_accuracy(way, now, counts) for way in chosen]))
         correlations = within_class_correlations(panel.core_codes, resampled, posterior)
@@ -101,8 +103,8 @@ def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generat
         worth.append([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
         own.append(uniqueness(clear.pooled))
         more.append(list(one_more(clear.pooled, panel.free_fit.model.groups).values()))
-    mean = total / _WORTH_RESAMPLES
-    variance = np.maximum(squares / _WORTH_RESAMPLES - mean**2, 0.0) * _WORTH_RESAMPLES / (_WORTH_RESAMPLES - 1)
+    mean = total / n_resamples
+    variance = np.maximum(squares / n_resamples - mean**2, 0.0) * n_resamples / (n_resamples - 1)
     of_labels, of_best = np.maximum(np.mean(optimism, axis=0), 0.0)
     return Resampled(
         np.array(worth), np.array(own), np.array(more), np.sqrt(variance), (float(of_labels), float(of_best))
@@ -115,12 +117,10 @@ def co_membership(
     """Return how often every two core voters share a group when the items are resampled and searched again."""
     core = panel.core
     together = np.zeros((core.n_voters, core.n_voters))
-    likely = (
-        likely_partitions(core.pair_counts.covariance(), core.n_items, _PARTITIONS_COMPARED) if resamples else None
-    )
+    likely = likely_partitions(core.pairs.covariance(), core.n_items, _PARTITIONS_COMPARED) if resamples else None
     for done in range(resamples):
         counts = rng.multinomial(core.n_items, core.counts / core.n_items)
-        estimate = PairCounts.of(core.codes, counts).covariance()
+        estimate = PairTables.of(core.codes, core.n_symbols, counts).covariance()
         with part("resampling the votes", done / resamples, (done + 1) / resamples):
             groups = search_structure(estimate, core.n_items, among=likely).groups
         together += groups[:, None] == groups[None, :]

@@ -1,4 +1,4 @@
-"""The residual path of the paper beside the grouping that a model uses."""
+"""The residual path of the paper beside the grouping that a model uses; the paper's path is for two classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from goldless.maths.checks import relabel
 from goldless.maths.clustering import assign_groups
 from goldless.maths.rank_one import residual
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import TreeModel
 
 _FEWEST, _MOST = 4, 150  # voters; with more the path takes longer than all the rest
 
@@ -22,11 +22,12 @@ class ResidualPath(NamedTuple):
     Attributes
     ----------
     path : dict of int to float
-        Residual of Algorithm 2 for each number of groups; empty for fewer than 4 or more than 150 voters.
+        Residual of Algorithm 2 for each number of groups; empty for fewer than 4 or more than 150 voters,
+        and for more than two classes.
     n_groups : int
         Number of groups of the grouping that is used, a voter that is alone counted as one.
     residual : float or None
-        Its residual; None for fewer than 4 voters.
+        Its residual; None for fewer than 4 voters, and for more than two classes.
     """
 
     path: dict[int, float]
@@ -35,15 +36,16 @@ class ResidualPath(NamedTuple):
 
 
 def residual_path(
-    latent: LatentModel, covariance: NDArray[np.float64], known: Mapping[int, float] | None = None
+    latent: TreeModel, covariance: NDArray[np.float64], known: Mapping[int, float] | None = None
 ) -> ResidualPath:
     """Return the residual for each number of groups, and that of the groups of a model.
 
-    Copies of other voters, and voters that always say the same, are left out.
+    Copies of other voters, and voters that always say the same, are left out. The path is that of the paper, which is
+    for two classes: of more there is none.
 
     Parameters
     ----------
-    latent : LatentModel
+    latent : TreeModel
     covariance : ndarray of shape (n_voters, n_voters)
         Covariance of the votes.
     known : mapping of int to float, optional
@@ -54,7 +56,7 @@ def residual_path(
     covariance = covariance[np.ix_(voters, voters)]
     groups = relabel(latent.groups[voters])
     n_groups = len(np.unique(groups))
-    if len(voters) < _FEWEST:
+    if len(voters) < _FEWEST or latent.n_classes > 2:
         return ResidualPath({}, n_groups, None)
     path = dict(known or {})
     if not path and len(voters) <= _MOST:

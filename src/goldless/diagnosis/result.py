@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.fitting.calibration import Calibration
 from goldless.maths.correlations import effective_votes_of
+from goldless.maths.echo import SameWrongAnswer
 
 _WITHOUT = {
     "independence_pvalue": ("No test of", "independence"),
@@ -20,6 +21,9 @@ _WITHOUT = {
     "effective_votes_by_class_interval": ("No interval for", "the effective votes in each class"),
     "uniqueness_interval": ("No interval for", "what is each voter's own"),
 }
+
+
+_OF_TWO = ("sensitivity", "specificity", "sensitivity_interval", "specificity_interval")
 
 
 class Expectation(NamedTuple):
@@ -99,8 +103,12 @@ class Diagnosis:
         Which labels to use and why, with figures, or that the votes cannot tell.
     advice : str
         The same in plain words, without figures.
+    dependence : str
+        Whether voters depend on each other, in a sentence.
     voters : tuple of str
         Names of the voters.
+    classes : tuple of str
+        Names of the classes; of two, (negative, positive).
     n_items : int
         Number of items.
     independence_pvalue : float or None
@@ -109,12 +117,13 @@ class Diagnosis:
         P-value of the fitted groups: small when voters share more than the groups explain.
     overdispersion : float
         Misfit of the covariance, 1 when the model holds; intervals are its square root times wider.
-    sensitivity_interval, specificity_interval, balanced_accuracy_interval : ndarray of shape (n_voters, 2)
-        Of each voter; NaN for a voter that says nothing.
-    class_balance_interval : ndarray of shape (2,)
-        Of the share of positive items.
-    sensitivity, specificity, balanced_accuracy, class_balance : ndarray of shape (n_voters,), float
-        The estimates of the model.
+    recall, recall_interval : ndarray of shape (n_voters, n_classes), (n_voters, n_classes, 2)
+        How often each voter is right in each class, as the model estimates it; the interval is NaN for a voter that
+        says nothing. Of two classes, ``specificity`` and ``sensitivity`` and their intervals are its columns.
+    balanced_accuracy, balanced_accuracy_interval : ndarray of shape (n_voters,), (n_voters, 2)
+        Its mean over the classes.
+    class_balance, class_balance_interval : float, ndarray of shape (2,)
+        The share of positive items; of more than two classes the shares of all, shapes (n_classes,), (n_classes, 2).
     expected : tuple of Expectation
         Balanced accuracy expected of the combined labels, of Dawid and Skene's, of majority, of the best voter.
     calibration : Calibration
@@ -124,8 +133,8 @@ class Diagnosis:
         How many voters with independent errors the panel is worth.
     effective_votes_interval : ndarray of shape (2,)
         Its interval; NaN with three voters, whose dependence cannot be seen.
-    effective_votes_by_class, effective_votes_by_class_interval : ndarray of shape (2,), (2, 2)
-        The same among negative and among positive items.
+    effective_votes_by_class, effective_votes_by_class_interval : ndarray of shape (n_classes,), (n_classes, 2)
+        The same among the items of each class.
     one_more : dict of int to float
         What one more voter like those of a group would add, by group of two or more; one more independent voter
         adds 1.
@@ -137,6 +146,9 @@ class Diagnosis:
         Correlation of the votes within the classes, and its standard error.
     echo : ndarray of shape (n_voters, n_voters)
         The same with correlations that are negative, or may well be chance, set to zero.
+    same_wrong_answer : SameWrongAnswer or None
+        How much more often two voters give the same wrong answer than the popularity of that answer explains; None
+        for two classes, which have no such thing.
     co_membership : ndarray of shape (n_voters, n_voters) or None
         Share of resamples in which two voters are found in one group.
     n_resamples : int
@@ -167,17 +179,17 @@ class Diagnosis:
 
     verdict: str
     advice: str
+    dependence: str
     voters: tuple[str, ...]
+    classes: tuple[str, ...]
     n_items: int
     independence_pvalue: float | None
     fit_pvalue: float | None
     overdispersion: float
-    sensitivity: NDArray[np.float64]
-    specificity: NDArray[np.float64]
+    recall: NDArray[np.float64]
     balanced_accuracy: NDArray[np.float64]
-    class_balance: float
-    sensitivity_interval: NDArray[np.float64]
-    specificity_interval: NDArray[np.float64]
+    class_balance: float | NDArray[np.float64]
+    recall_interval: NDArray[np.float64]
     balanced_accuracy_interval: NDArray[np.float64]
     class_balance_interval: NDArray[np.float64]
     expected: tuple[Expectation, ...]
@@ -193,6 +205,7 @@ class Diagnosis:
     correlation: NDArray[np.float64]
     correlation_error: NDArray[np.float64]
     echo: NDArray[np.float64]
+    same_wrong_answer: SameWrongAnswer | None
     co_membership: NDArray[np.float64] | None
     n_resamples: int
     copies: tuple[tuple[int, int], ...]
@@ -230,6 +243,32 @@ class Diagnosis:
         ]
         return "\n".join([*lines, f"  {self.verdict}"])
 
+    @property
+    def sensitivity(self) -> NDArray[np.float64]:
+        """How often each voter is right on positive items (two classes)."""
+        return self._of_two(self.recall, "sensitivity")[:, 1]
+
+    @property
+    def specificity(self) -> NDArray[np.float64]:
+        """How often each voter is right on negative items (two classes)."""
+        return self._of_two(self.recall, "specificity")[:, 0]
+
+    @property
+    def sensitivity_interval(self) -> NDArray[np.float64]:
+        """Interval of the sensitivity, shape (n_voters, 2) (two classes)."""
+        return self._of_two(self.recall_interval, "sensitivity_interval")[:, 1]
+
+    @property
+    def specificity_interval(self) -> NDArray[np.float64]:
+        """Interval of the specificity, shape (n_voters, 2) (two classes)."""
+        return self._of_two(self.recall_interval, "specificity_interval")[:, 0]
+
+    def _of_two(self, values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+        """Return values by class, if there are two."""
+        if len(self.classes) != 2:
+            raise AttributeError(f"{name} is for two classes, and there are {len(self.classes)}: see recall")
+        return values
+
     def expectation(self, method: str) -> Expectation:
         """Return what is expected of one way to label."""
         for row in self.expected:
@@ -251,7 +290,10 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, strings, lists and dictionaries; what is not a number is None."""
-        return {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
+        found = {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
+        if len(self.classes) == 2:
+            found |= {name: plain(getattr(self, name)) for name in _OF_TWO}
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,17 +302,15 @@ class FreeEstimates:
 
     Attributes
     ----------
-    sensitivity, specificity, sensitivity_error, specificity_error : ndarray of shape (n_voters,)
+    recall, recall_error : ndarray of shape (n_voters, n_classes)
         NaN for a voter that says nothing.
-    class_balance, class_balance_error : float
+    class_prior, class_prior_error : ndarray of shape (n_classes,)
     """
 
-    sensitivity: NDArray[np.float64]
-    specificity: NDArray[np.float64]
-    sensitivity_error: NDArray[np.float64]
-    specificity_error: NDArray[np.float64]
-    class_balance: float
-    class_balance_error: float
+    recall: NDArray[np.float64]
+    recall_error: NDArray[np.float64]
+    class_prior: NDArray[np.float64]
+    class_prior_error: NDArray[np.float64]
 
 
 def plain(value: Any) -> Any:

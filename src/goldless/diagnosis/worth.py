@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.maths.correlations import effective_votes, scaled
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import TreeModel
 
 
-def modelled_effective_votes(model: LatentModel) -> float:
+def modelled_effective_votes(model: TreeModel) -> float:
     """Return the effective votes that the groups of a model alone account for."""
-    positive, negative = model.conditional_covariance()
-    within = model.class_balance * positive + (1 - model.class_balance) * negative
+    of_classes = model.conditional_covariance()  # the last class first
+    within = np.tensordot(model.class_prior[::-1], np.stack(of_classes), 1)
     return effective_votes(np.clip(scaled(within, np.diag(within)), 0.0, 1.0))
 
 
@@ -34,29 +34,34 @@ def one_more(correlation: NDArray[np.float64], groups: NDArray[np.int64]) -> dic
     return gains
 
 
+def label_shares(labels: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
+    """Return labels as shares of the classes, a row for each: all on the label, even for -1."""
+    shares = np.vstack([np.eye(n_classes), np.full(n_classes, 1 / n_classes)])
+    return shares[labels]
+
+
 def expected_balanced_accuracy(
-    labels: NDArray[np.number], posterior: NDArray[np.float64], counts: NDArray[np.integer]
+    labels: NDArray[np.integer], posterior: NDArray[np.float64], counts: NDArray[np.integer]
 ) -> float:
     """Return the balanced accuracy of labels if the posterior of the fitted model is right.
 
     Parameters
     ----------
     labels : ndarray of shape (n_patterns,)
-        1 positive, 0 negative, 1/2 for a coin.
-    posterior : ndarray of shape (n_patterns,)
-        Pr(Y positive | votes).
+        Codes of the labels, -1 where a die is thrown.
+    posterior : ndarray of shape (n_patterns, n_classes)
+        Pr(Y | votes).
     counts : ndarray of shape (n_patterns,)
         Items with each pattern.
     """
-    positive, negative = counts * posterior, counts * (1 - posterior)
-    sensitivity = positive @ labels / max(positive.sum(), 1e-300)
-    specificity = negative @ (1 - labels) / max(negative.sum(), 1e-300)
-    return float((sensitivity + specificity) / 2)
+    items = counts[:, None] * posterior
+    right = (label_shares(labels, posterior.shape[1]) * items).sum(axis=0)
+    return float((right / np.maximum(items.sum(axis=0), 1e-300)).mean())
 
 
 def expected_of_panel(
-    labels: NDArray[np.number],
-    combined: NDArray[np.number],
+    labels: NDArray[np.integer],
+    combined: NDArray[np.integer],
     posterior: NDArray[np.float64],
     counts: NDArray[np.integer],
     expected: float,
@@ -68,9 +73,9 @@ def expected_of_panel(
     Parameters
     ----------
     labels, combined : ndarray of shape (n_patterns,)
-        Labels by the panel and by all voters, 1 positive, 0 negative.
-    posterior, counts : ndarray of shape (n_patterns,)
-        Pr(Y positive | votes), and items with each pattern.
+        Codes of the labels by the panel and by all voters.
+    posterior, counts : ndarray of shape (n_patterns, n_classes), (n_patterns,)
+        Pr(Y | votes), and items with each pattern.
     expected : float
         Balanced accuracy expected of the combined labels, optimism taken out.
     """
@@ -81,12 +86,12 @@ def expected_of_panel(
 def single_accuracies(
     codes: NDArray[np.int8], posterior: NDArray[np.float64], counts: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    """Return the expected balanced accuracy of every voter alone, a coin where it does not vote."""
-    positive, negative = counts * posterior, counts * (1 - posterior)
-    said_positive, said_negative = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
-    gain = positive @ (said_positive - said_negative) / max(positive.sum(), 1e-300)
-    gain += negative @ (said_negative - said_positive) / max(negative.sum(), 1e-300)
-    return 0.5 + gain / 4
+    """Return the expected balanced accuracy of every voter alone, a die where it does not vote."""
+    n_classes, silent = posterior.shape[1], (codes < 0) / posterior.shape[1]
+    recalls = []
+    for label, items in enumerate((counts[:, None] * posterior).T):
+        recalls.append(items @ ((codes == label) + silent) / max(items.sum(), 1e-300))
+    return np.sum(recalls, axis=0) / n_classes
 
 
 def unexplained_share(

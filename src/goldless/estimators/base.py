@@ -141,7 +141,8 @@ class VoteEstimator(BaseEstimator, ABC):
         """
         if reset:
             self._check_parameters()
-            vars(self).pop("fitted_", None)  # a fit that fails leaves nothing of an earlier one
+            if "fitted_" in vars(self):
+                del self.fitted_  # a fit that fails leaves nothing of an earlier one
             rules = LabelRules.of(self.classes, self.missing, self.positive)
         else:
             rules = LabelRules.of(self.fitted_.classes, self.missing, unknown=policy(unknown))
@@ -177,8 +178,8 @@ class VoteEstimator(BaseEstimator, ABC):
             raise ValueError(message)
         if votes.n_voters != self.fitted_.n_voters:
             raise ValueError(
-                f"X has {votes.n_voters} features, but {name} is expecting {self.fitted_.n_voters} features as input: "
-                "one column for each voter of the fit."
+                f"X has {votes.n_voters} features, but {name} is expecting {self.fitted_.n_voters} features as "
+                "input: one column for each voter of the fit."
             )
 
     def _read_for_fit(self, X: Any, sample_weight: ArrayLike | None, known: KnownLabels = NO_LABELS) -> FitVotes:
@@ -228,7 +229,7 @@ class VoteEstimator(BaseEstimator, ABC):
         if ended is not None and not ended.converged:
             warn_user(
                 f"EM stopped after {ended.n_iter} iterations while still gaining {ended.gap:.2g} in "
-                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",  # type: ignore[attr-defined]
+                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
                 ConvergenceWarning,
             )
         return self
@@ -262,7 +263,7 @@ class VoteEstimator(BaseEstimator, ABC):
         votes = self._open(X, reset=False, unknown=unknown)
         if isinstance(votes, VoteSource):
             return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
-        return on_distinct_rows(votes.codes, of_codes)
+        return on_distinct_rows(votes.codes, votes.n_classes, of_codes)
 
     def decision_function(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
         """Return the log-odds that decide.

@@ -15,7 +15,8 @@ class DawidSkene(TreeEstimator):
     """Dawid-Skene: voters independent given the label, EM from majority labels, any number of classes.
 
     With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook of two
-    classes. With more, and 20 voters or more, the confusions of a voter are also pulled a little towards those of all.
+    classes. With more, and 20 voters or more, the confusions of a voter are also pulled a little towards those of
+    all.
 
     Parameters
     ----------

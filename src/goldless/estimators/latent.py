@@ -11,19 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators import incremental
 from goldless.estimators.tree import TreeEstimator
-from goldless.fitting.ask import Questions, choose_questions
+from goldless.fitting.ask import Questions, questions_of
 from goldless.fitting.core import as_counts
 from goldless.fitting.facts import Facts, KnownLabels
 from goldless.fitting.fit import FitOptions, fit_tree
 from goldless.fitting.fitted import Alternative, Grouping
 from goldless.fitting.moments import ImbalanceRule
 from goldless.fitting.panels import choose_panel, worthwhile_panels
-from goldless.fitting.settling import candidate_models, habitual_weights
-from goldless.maths.em import Dirichlet
 from goldless.maths.panels import Panel
-from goldless.maths.tree import TreeModel, merge_copies
-from goldless.votes.passes import VoteSums
-from goldless.votes.rows import PatternTable
+from goldless.maths.tree import TreeModel
 
 
 class LatentSML(TreeEstimator):
@@ -363,22 +359,8 @@ class LatentSML(TreeEstimator):
         >>> surer = gl.LatentSML().fit(X, anchors={row: y[row] for row in asked})
         """
         check_is_fitted(self)
-        fitted = self.fitted_
-        voters = np.arange(fitted.n_voters) if fitted.columns is None else fitted.columns
-        codes = merge_copies(self._read(X, reset=False).codes, fitted.model.copy_of)[:, voters]
-        weights = as_counts(sample_weight, len(codes))
-        table = PatternTable.of(np.ascontiguousarray(codes), fitted.n_classes, weights)
-        if fitted.settled is not None:
-            candidates, probable = fitted.settled.candidates, fitted.settled.weights
-        else:
-            right, wrong = self.prior
-            model = fitted.model.subset(voters)
-            prior = Dirichlet.of_classes(model.groups, fitted.n_classes, right, wrong, fitted.balance_items)
-            groupings = () if fitted.grouping is None else fitted.grouping.candidates
-            candidates = candidate_models(VoteSums.of_table(table), model, groupings, prior)
-            probable = habitual_weights(len(candidates))
-        known = np.array([], dtype=np.int64) if fitted.facts is None else fitted.facts.rows
-        return choose_questions(table, candidates, probable, n, known[known < len(codes)])
+        codes = self._read(X, reset=False).codes
+        return questions_of(self.fitted_, codes, n, as_counts(sample_weight, len(codes)))
 
     def subset(self, voters: Iterable) -> LatentSML:
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.

@@ -38,9 +38,7 @@ def save_estimator(estimator: Any, path: str | os.PathLike) -> None:
         "format": FORMAT,
         "version": VERSION,
         "estimator": type(estimator).__name__,
-        "parameters": {
-            name: _encode(value, name) for name, value in estimator.get_params(deep=False).items()
-        },
+        "parameters": {name: _encode(value, name) for name, value in estimator.get_params(deep=False).items()},
         "fitted": _encode(estimator.fitted_, "fitted"),
     }
     with whole_file(path) as draft:

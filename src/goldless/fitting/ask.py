@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from goldless.fitting.alternatives import NOTABLE_CHANGE
-from goldless.fitting.fitted import probabilities
-from goldless.fitting.settling import LARGEST_RATIO
-from goldless.maths.tree import TreeModel, log_rates
+from goldless.fitting.fitted import Fitted, probabilities
+from goldless.fitting.settling import LARGEST_RATIO, candidate_models, habitual_weights
+from goldless.maths.em import Dirichlet
+from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 
 _TEMPER = 0.3  # how far to believe a reading's log-odds; real votes depend more than modelled
@@ -40,6 +42,36 @@ class Questions:
     rows: NDArray[np.int64]
     enough: int | None
     n_readings: int
+
+
+def questions_of(
+    fitted: Fitted, codes: NDArray[np.int8], n: int = 20, weights: NDArray[np.int64] | None = None
+) -> Questions:
+    """Choose items whose labels would best separate the groupings that the votes of a fit leave open.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    codes : ndarray of shape (n_items, n_voters)
+        The votes of the fit. Rows that had a known label are not asked again.
+    n : int
+        How many items to choose.
+    weights : ndarray of shape (n_items,), optional
+        How many items each row stands for.
+    """
+    voters = np.arange(fitted.n_voters) if fitted.columns is None else fitted.columns
+    codes = np.ascontiguousarray(merge_copies(codes, fitted.model.copy_of)[:, voters])
+    table = PatternTable.of(codes, fitted.n_classes, weights)
+    if fitted.settled is not None:
+        candidates, probable = fitted.settled.candidates, fitted.settled.weights
+    else:
+        model = fitted.model.subset(voters)
+        prior = Dirichlet.of_classes(model.groups, fitted.n_classes, *fitted.pseudo_votes, fitted.balance_items)
+        groupings = () if fitted.grouping is None else fitted.grouping.candidates
+        candidates = candidate_models(VoteSums.of_table(table), model, groupings, prior)
+        probable = habitual_weights(len(candidates))
+    known = np.array([], dtype=np.int64) if fitted.facts is None else fitted.facts.rows
+    return choose_questions(table, candidates, probable, n, known[known < len(codes)])
 
 
 def choose_questions(

@@ -38,7 +38,7 @@ class Calibration(NamedTuple):
 
 
 def calibrated_to(table: PatternTable, model: TreeModel, free: TreeModel) -> Calibration | None:
-    """Return, for two classes, the line on a model's log-likelihood ratio that is nearest to the posterior of a free fit.
+    """Return the line on a two-class model's log-likelihood ratio that is nearest to the posterior of a free fit.
 
     The prior that holds the class balance near one half is good for labels, and biases every probability. The free
     fit has no such bias. Its posterior q is a target without labels: ``temper * ratio + log-odds(balance)`` is the

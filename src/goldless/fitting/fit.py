@@ -20,7 +20,6 @@ from goldless.fitting.fitted import (
     Grouping,
     Guard,
     Settled,
-    averaged,
     probabilities,
     with_silence,
 )
@@ -114,6 +113,7 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         calibration=calibration,
         convergence=_convergence(result) if options.em else None,
         balance_items=prior.balance,
+        pseudo_votes=options.prior,
         grouping=grouping,
         facts=facts,
         settled=settled,
@@ -126,7 +126,11 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     groups = np.arange(votes.sums.n_voters)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
     return _fitted(
-        votes, fit.result.model, convergence=_convergence(fit.result), balance_items=fit.prior.balance
+        votes,
+        fit.result.model,
+        convergence=_convergence(fit.result),
+        balance_items=fit.prior.balance,
+        pseudo_votes=options.prior,
     )
 
 
@@ -139,14 +143,21 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     covariance = Grouping(
         votes.counted.sketch.pairs.covariance().covariance,
         *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
-        residual=0.0, residual_path={}, overdispersion=1.0, alternatives=(), ambiguous=False, verdict="",
+        residual=0.0, residual_path={}, overdispersion=covariance_misfit(votes.covariance), alternatives=(),
+        ambiguous=False, verdict="",
     )  # fmt: skip
     if not options.em:
-        return _fitted(votes, model, grouping=covariance)
+        return _fitted(votes, model, pseudo_votes=options.prior, grouping=covariance)
     prior = start_prior(votes, options, model.groups, overdispersion=1.0)
     solver = Solver.of(sums, options.max_iter, options.tol)
     result = solver.finish(solver.run(model, prior), prior)
-    return _fitted(votes, result.model, convergence=_convergence(result), grouping=covariance)
+    return _fitted(
+        votes,
+        result.model,
+        convergence=_convergence(result),
+        pseudo_votes=options.prior,
+        grouping=covariance,
+    )
 
 
 # -- the steps ----------------------------------------------------------------------------------------------
@@ -192,9 +203,7 @@ def _fit_groups(
     return _Fit(result, fit.prior, on_table.model, on_table.log_likelihood, fit.free)
 
 
-def _believe(
-    votes: FitVotes, options: FitOptions, found: FoundGroups
-) -> tuple[FoundGroups, _Fit, Guard | None]:
+def _believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[FoundGroups, _Fit, Guard | None]:
     """Fit the groups that were found; of more than two classes keep them only if easy and hard items explain less.
 
     Strong voters agree with each other more than one factor allows, because easy items are easy for all: without this
@@ -213,9 +222,7 @@ def _believe(
     gain = grouped.table_log_likelihood - flat.table_log_likelihood
     price_of_groups = half * n_groups * n_classes * (n_classes - 1)
     price_of_levels = half * (len(alone) * n_classes + n_classes)
-    kept = gain > half * n_groups and (
-        grouped.table_log_likelihood - price_of_groups > of_levels - price_of_levels
-    )
+    kept = gain > half * n_groups and (grouped.table_log_likelihood - price_of_groups > of_levels - price_of_levels)
     guard = Guard(
         votes.spread_groups(found.groups),
         flat.table_log_likelihood,
@@ -339,7 +346,7 @@ def _convergence(result: EMResult) -> Convergence:
 
 
 def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
-    """Keep what panels are judged by, and with kinds of items how far each voter agrees with the averaged posterior."""
+    """Keep what panels are judged by, and with kinds of items how far voters agree with the averaged posterior."""
     table = votes.counted.sketch.table
     evidence = fitted.log_likelihood(table.codes)
     sample = VoteSample.of(table.codes, table.counts, probabilities(fitted.log_posterior(evidence)))

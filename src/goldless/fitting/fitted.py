@@ -183,6 +183,8 @@ class Fitted:
         How EM ended, if there was one.
     balance_items : float
         Pseudo-items of each class that were left of the prior.
+    pseudo_votes : tuple of float
+        Pseudo-votes (right, wrong) of every row that EM counted with.
     grouping : Grouping or None
         How the voters were grouped, if that was a question.
     facts : Facts or None
@@ -208,6 +210,7 @@ class Fitted:
     calibration: Calibration | None = None
     convergence: Convergence | None = None
     balance_items: float = 0.0
+    pseudo_votes: tuple[float, float] = (0.5, 0.5)
     grouping: Grouping | None = None
     facts: Facts | None = None
     settled: Settled | None = None
@@ -244,7 +247,8 @@ class Fitted:
 
     def read_evidence(self, codes: NDArray[np.int8]) -> NDArray[np.int8]:
         """Return what the models of the evidence read of rows of codes."""
-        assert self.columns is not None and self.abstainers is not None
+        assert self.columns is not None
+        assert self.abstainers is not None
         core = merge_copies(codes, self.model.copy_of)
         if len(self.columns) < core.shape[1]:
             core = core[:, self.columns]

@@ -1,8 +1,8 @@
 """Richer hubs: kinds of items, such as easy and hard ones, within each class.
 
 Errors are also shared because some items are hard for everybody. Here the hub has several states for each class;
-groups and single voters hang on it as before, and EM is as exact. A state says how items cluster, not which class they
-are, so every state carries the share of its items that are of each class.
+groups and single voters hang on it as before, and EM is as exact. A state says how items cluster, not which class
+they are, so every state carries the share of its items that are of each class.
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ def supported_levels(
     return tuple(supported)
 
 
-def fit_levels(
-    votes: VoteSums, model: TreeModel, prior: Dirichlet, levels: int
-) -> tuple[EMResult, Dirichlet] | None:
+def fit_levels(votes: VoteSums, model: TreeModel, prior: Dirichlet, levels: int) -> tuple[EMResult, Dirichlet] | None:
     """Fit a hub with so many kinds of items in each class; None if the model sees one class only."""
     evidence = model.class_evidence(votes.table.codes)
     labels = evidence.argmax(axis=1)
@@ -102,9 +100,7 @@ def _level_prior(model: TreeModel, prior: Dirichlet, levels: int) -> Dirichlet:
     return Dirichlet(start, label, items, prior.right, prior.wrong, prior.pooled)
 
 
-def _start_states(
-    evidence: NDArray[np.float64], counts: NDArray[np.integer], levels: int
-) -> NDArray[np.float64]:
+def _start_states(evidence: NDArray[np.float64], counts: NDArray[np.integer], levels: int) -> NDArray[np.float64]:
     """Cut the items of each class into equal shares by how clear they are: start of Pr(state | votes)."""
     n_rows, n_classes = evidence.shape
     labels = evidence.argmax(axis=1)
@@ -130,9 +126,7 @@ def _with_classes(votes: VoteSums, levels: TreeModel, model: TreeModel) -> TreeM
     items, of_class = votes.sum(partial(_class_shares, levels, model))
     share = of_class / np.maximum(items, 1e-9)
     prior = float(of_class.sum() / max(float(items.sum()), 1e-9))
-    return replace(
-        levels, state_class=np.stack([1 - share, share], axis=1), class_prior=np.array([1 - prior, prior])
-    )
+    return replace(levels, state_class=np.stack([1 - share, share], axis=1), class_prior=np.array([1 - prior, prior]))
 
 
 def _class_shares(

@@ -15,7 +15,7 @@ from goldless.maths.spectral import (
     rates_from_loadings,
     spectral_loadings,
 )
-from goldless.maths.tree import LatentModel, TreeModel
+from goldless.maths.tree import LatentModel, TreeModel, independent_rates
 from goldless.votes.passes import VoteSums, third_moment_sums
 
 IMBALANCE_METHODS = ("restricted", "tensor", "restricted-as-published")
@@ -75,9 +75,7 @@ def _log(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(np.maximum(rates, 1e-300))
 
 
-def independent_estimate(
-    votes: VoteSums, estimate: CovarianceEstimate, rule: ImbalanceRule
-) -> TreeModel:
+def independent_estimate(votes: VoteSums, estimate: CovarianceEstimate, rule: ImbalanceRule) -> TreeModel:
     """Return the spectral estimate of accuracies and class balance for conditionally independent voters.
 
     Two voters are not enough to tell accuracies apart: both get the same loading, and the class balance is
@@ -86,9 +84,8 @@ def independent_estimate(
     loadings = spectral_loadings(estimate.covariance, estimate.known, _pair_weights(estimate))
 
     def model(imbalance: float) -> TreeModel:
-        sensitivity, specificity = rates_from_loadings(estimate.mean, loadings, imbalance, rule.as_published)
-        ones = np.ones(votes.n_voters)
-        return LatentModel(np.arange(len(ones)), (1 + imbalance) / 2, ones, ones, sensitivity, specificity)
+        rates = rates_from_loadings(estimate.mean, loadings, imbalance, rule.as_published)
+        return independent_rates((1 + imbalance) / 2, *rates)
 
     if votes.n_voters < 3:
         return model(float(np.clip((np.sign(loadings) * estimate.mean).mean(), -0.9, 0.9)))

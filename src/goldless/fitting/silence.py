@@ -45,7 +45,13 @@ def silent_sums(votes: VoteSums, abstainers: NDArray[np.int64]) -> VoteSums:
     n_columns = table.n_voters
     engine = MappedEngine(votes.engine, SilenceOfRows(votes.columns, abstainers))
     return replace(
-        votes, table=table, engine=engine, columns=np.arange(n_columns), n_columns=n_columns, complete=False, _packed={}
+        votes,
+        table=table,
+        engine=engine,
+        columns=np.arange(n_columns),
+        n_columns=n_columns,
+        complete=False,
+        _packed={},
     )
 
 

@@ -24,9 +24,9 @@ def balance_prior_items(n_items: int, overdispersion: float) -> float:
     """Return how many items the prior on the class balance is worth, as many in each class.
 
     A Dirichlet with kappa = min(n, 100 phi) items: as much as a hundred labelled items (a standard deviation of 0.05
-    for two classes) where the model holds, so it fades as n grows. Under over-dispersion phi the likelihood counts phi
-    times too much (quasi-likelihood), so the prior is given phi times its weight instead; it is never heavier than the
-    data. Where the votes speak against it, it gives way: :func:`free_balance`.
+    for two classes) where the model holds, so it fades as n grows. Under over-dispersion phi the likelihood counts
+    phi times too much (quasi-likelihood), so the prior is given phi times its weight instead; it is never heavier
+    than the data. Where the votes speak against it, it gives way: :func:`free_balance`.
     """
     return min(float(n_items), _BALANCE_PRIOR_ITEMS * overdispersion)
 
@@ -98,11 +98,11 @@ def free_balance(
     """Fit again with a free class balance, and say if the votes ask for it; None if too few items were seen.
 
     The prior of :func:`balance_prior_items` helps where the votes say little about the class balance, and costs up
-    to ten points where they say clearly that it is far from even. It gives way on two conditions. Freeing it must gain
-    more than phi log(n) / 2 in log-likelihood for each of C - 1 parameters, their price under over-dispersion. And the
-    free fit must see at least 200 phi / C items in each class, as many as the prior is worth for two: with fewer a
-    class is too small to learn rates from, and likelihood gains by shrinking it to a few odd items (rules that all
-    vote for one class do this). Half of that is enough to learn from it how probabilities are biased
+    to ten points where they say clearly that it is far from even. It gives way on two conditions. Freeing it must
+    gain more than phi log(n) / 2 in log-likelihood for each of C - 1 parameters, their price under over-dispersion.
+    And the free fit must see at least 200 phi / C items in each class, as many as the prior is worth for two: with
+    fewer a class is too small to learn rates from, and likelihood gains by shrinking it to a few odd items (rules
+    that all vote for one class do this). Half of that is enough to learn from it how probabilities are biased
     (:func:`goldless.fitting.calibration.calibrated_to`).
 
     Parameters
@@ -148,22 +148,16 @@ class Balanced:
     free: TreeModel | None = None
 
 
-def fit_groups(
-    votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet, max_iter: int, tol: float
-) -> EMResult:
+def fit_groups(votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet, max_iter: int, tol: float) -> EMResult:
     """Run EM on the table for given groups from one soft vote a unit."""
     packed, prior = votes.packed(groups), prior.for_groups(groups)
     return run_em(prior.maximise(packed.unit_votes()), packed.expect, prior=prior, max_iter=max_iter, tol=tol)
 
 
-def fit_balanced(
-    solver: Solver, start: TreeModel, prior: Dirichlet, n_items: int, overdispersion: float
-) -> Balanced:
+def fit_balanced(solver: Solver, start: TreeModel, prior: Dirichlet, n_items: int, overdispersion: float) -> Balanced:
     """Run EM on the table, and free the class balance if the votes ask for it."""
     held = solver.run(start, prior)
-    free = free_balance(
-        partial(solver.run, held.model), n_items, held.log_likelihood, prior, overdispersion
-    )
+    free = free_balance(partial(solver.run, held.model), n_items, held.log_likelihood, prior, overdispersion)
     if free is None:
         return Balanced(held, prior)
     if free.asked_for:

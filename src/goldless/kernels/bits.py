@@ -1,8 +1,8 @@
 """Rows of votes as bits, plane by plane: the lowest bit of every code, who did not vote, then the higher bits.
 
-A plane of m votes has ``ceil(m / 8)`` bytes, bit ``i % 8`` of byte ``i // 8`` for voter i. Complete votes of two labels
-need one plane, votes with gaps two, more than two labels a further plane for every bit of their codes. Planes that a
-row lacks are zero, so rows of different numbers of planes compare, hash and stand below each other.
+A plane of m votes has ``ceil(m / 8)`` bytes, bit ``i % 8`` of byte ``i // 8`` for voter i. Complete votes of two
+labels need one plane, votes with gaps two, more than two labels a further plane for every bit of their codes. Planes
+that a row lacks are zero, so rows of different numbers of planes compare, hash and stand below each other.
 """
 
 from __future__ import annotations
@@ -27,11 +27,16 @@ def value_planes(n_planes: int) -> list[int]:
     return [plane for plane in range(n_planes) if plane != _MISSING_PLANE]
 
 
-def pack_bits(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """Pack codes of shape (n_rows, n_voters), -1 missing, into bits of shape (n_rows, n_planes * plane_bytes)."""
-    width, chunks = plane_bytes(codes.shape[1]), row_chunks(len(codes), _CHUNK_ROWS)
-    ends = ordered_map(lambda rows: (codes[rows].min(), codes[rows].max()), chunks if codes.size else [])
-    lowest, highest = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
+def pack_bits(codes: NDArray[np.int8], n_symbols: int | None = None) -> NDArray[np.uint8]:
+    """Pack codes of shape (n_rows, n_voters), -1 missing, into bits of shape (n_rows, n_planes * plane_bytes).
+
+    ``n_symbols`` is how many symbols votes may be, if that is known.
+    """
+    width, chunks = plane_bytes(codes.shape[1]), row_chunks(len(codes), _CHUNK_ROWS) if codes.size else []
+    lowest = min(ordered_map(lambda rows: codes[rows].min(), chunks), default=0)
+    highest = 1 if n_symbols is None else n_symbols - 1
+    if n_symbols is None:
+        highest = max(ordered_map(lambda rows: codes[rows].max(), chunks), default=0)
     n_planes = 1 + int(highest).bit_length() if highest > 1 else 1 if lowest >= 0 else 2
     bits = np.empty((len(codes), n_planes * width), dtype=np.uint8)
 

@@ -21,9 +21,9 @@ class PackingPlan:
     """Which byte holds which vote.
 
     A vote for one of V symbols is a digit of V values, or of V + 1 if votes are missing: then 0 is no vote. A byte
-    holds as many digits as fit: eight votes of two labels, five with gaps, two of ten labels. The voters of a group stand
-    side by side in one byte, which the group may share with others. A group too large for a byte is *wide*: it has
-    bytes of its own, after those of all other groups.
+    holds as many digits as fit: eight votes of two labels, five with gaps, two of ten labels. The voters of a group
+    stand side by side in one byte, which the group may share with others. A group too large for a byte is *wide*: it
+    has bytes of its own, after those of all other groups.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class PackingPlan:
 
     def pack(self, codes: NDArray[np.int8]) -> NDArray[np.uint8]:
         """Pack codes of shape (n_rows, n_voters) into bytes of shape (n_rows, row_bytes)."""
-        return self.pack_bits(pack_bits(codes))
+        return self.pack_bits(pack_bits(codes, self.radix - self.missing))
 
     def pack_bits(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Pack rows of bits (:mod:`goldless.kernels.bits`) into bytes of shape (n_rows, row_bytes)."""

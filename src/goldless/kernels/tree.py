@@ -2,9 +2,9 @@
 
 The hub ``Y`` has ``S`` states. ``tables[s, byte, value]`` is the log-likelihood of a byte value in a state of the
 hub, for the bytes before those of wide groups; with one row fewer than the hub has states it is the log-ratio to the
-first state, which is then 0. Rows may have further bytes, which are not read. A wide group ``w`` has a latent of ``A``
-states and the bytes ``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a, s]`` is
-Pr(alpha_w = a | Y = s).
+first state, which is then 0. Rows may have further bytes, which are not read. A wide group ``w`` has a latent of
+``A`` states and the bytes ``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a,
+s]`` is Pr(alpha_w = a | Y = s).
 """
 
 from __future__ import annotations
@@ -48,15 +48,24 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, f
     n_wide, n_latent, n_states = wide_rates.shape
     total = 0.0
     for w in range(n_wide):
+        if n_latent == 2:  # as below: loops of two are slow
+            negative, positive = 0.0, 0.0
+            for byte in range(wide_start[w], wide_start[w + 1]):
+                value = row[n_narrow + byte]
+                negative += wide[byte, value, 0]
+                positive += wide[byte, value, 1]
+            lead = positive - negative
+            total += max(negative, positive)
+            likelihood[w, 0] = np.exp(-lead) if lead > 0.0 else 1.0
+            likelihood[w, 1] = 1.0 if lead > 0.0 else np.exp(lead)
+            continue
+        top = -np.inf
         for a in range(n_latent):
-            likelihood[w, a] = 0.0
-        for byte in range(wide_start[w], wide_start[w + 1]):
-            value = row[n_narrow + byte]
-            for a in range(n_latent):
-                likelihood[w, a] += wide[byte, value, a]
-        top = likelihood[w, 0]
-        for a in range(1, n_latent):
-            top = max(top, likelihood[w, a])
+            evidence = 0.0
+            for byte in range(wide_start[w], wide_start[w + 1]):
+                evidence += wide[byte, row[n_narrow + byte], a]
+            likelihood[w, a] = evidence
+            top = max(top, evidence)
         total += top
         for a in range(n_latent):
             lead = likelihood[w, a] - top
@@ -65,8 +74,8 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, f
     for state in range(n_states):
         product = 1.0  # its logarithm is taken before it underflows
         for w in range(n_wide):
-            mean = 0.0
-            for a in range(n_latent):
+            mean = wide_rates[w, 0, state] * likelihood[w, 0] + wide_rates[w, 1, state] * likelihood[w, 1]
+            for a in range(2, n_latent):
                 mean += wide_rates[w, a, state] * likelihood[w, a]
             mixed[w, state] = max(mean, _SMALL)
             product *= mixed[w, state]
@@ -154,21 +163,26 @@ def expect(
                 of_state = histogram[state - 1]
                 for byte in range(n_narrow):
                     of_state[byte, row[byte]] += share
-        for w in range(n_wide):
-            for a in range(n_latent):
-                parent[w, a] = 0.0
+        if n_wide:
+            parent[:] = 0.0
             for state in range(n_states):
                 if hub[state] >= _NEGLIGIBLE * count:
-                    share = hub[state] / mixed[w, state]
-                    for a in range(n_latent):
-                        joint = share * wide_rates[w, a, state] * likelihood[w, a]
-                        wide_latents[w, a, state] += joint
-                        parent[w, a] += joint
-            for a in range(1, n_latent):
-                if parent[w, a] >= _NEGLIGIBLE * count:
-                    of_latent = wide_histogram[a - 1]
-                    for byte in range(wide_start[w], wide_start[w + 1]):
-                        of_latent[byte, row[n_narrow + byte]] += parent[w, a]
+                    for w in range(n_wide):
+                        share = hub[state] / mixed[w, state]
+                        wide_latents[w, 0, state] += share * wide_rates[w, 0, state] * likelihood[w, 0]
+                        joint = share * wide_rates[w, 1, state] * likelihood[w, 1]
+                        wide_latents[w, 1, state] += joint
+                        parent[w, 1] += joint
+                        for a in range(2, n_latent):
+                            joint = share * wide_rates[w, a, state] * likelihood[w, a]
+                            wide_latents[w, a, state] += joint
+                            parent[w, a] += joint
+            for w in range(n_wide):
+                for a in range(1, n_latent):
+                    of_parent = parent[w, a]
+                    if of_parent >= _NEGLIGIBLE * count:
+                        for byte in range(wide_start[w], wide_start[w + 1]):
+                            wide_histogram[a - 1, byte, row[n_narrow + byte]] += of_parent
     return log_likelihood + np.log(product)
 
 

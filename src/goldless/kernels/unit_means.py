@@ -63,7 +63,7 @@ class UnitMeans:
         return cls(plan, tables, wide, likelihood)
 
     def wide_means(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the shares of each wide group's votes, zero if it did not vote, shape (n_wide, n_rows, n_classes)."""
+        """Return the shares of wide groups' votes, zero for one that did not vote, shape (n_wide, n_rows, n_classes)."""
         plan = self.plan
         votes = np.zeros((len(plan.wide_groups), len(packed), self.wide.shape[2]))
         for number in range(len(plan.wide_groups)):
@@ -84,9 +84,7 @@ class UnitMeans:
         shares[:, 0] = 1 - shares[:, 1:].sum(axis=1)
         return shares
 
-    def sums(
-        self, packed: NDArray[np.uint8], weights: NDArray[np.float64], of_wide: NDArray[np.float64]
-    ) -> RowSums:
+    def sums(self, packed: NDArray[np.uint8], weights: NDArray[np.float64], of_wide: NDArray[np.float64]) -> RowSums:
         """Return what rows with these weights, one for each state of the hub, add to an M-step."""
         plan = self.plan
         histogram = np.zeros((weights.shape[1], plan.n_narrow, 256))

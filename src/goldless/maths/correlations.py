@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 _CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
 _SMALLEST_VARIANCE = 1e-9
+_NEGLIGIBLE = 1e-6  # share of an item
 
 
 class Correlations(NamedTuple):
@@ -88,7 +89,12 @@ def class_correlations(codes: NDArray[np.int8], items: NDArray[np.floating]) -> 
         said = said[1:]  # the other symbol has the same covariance
     voted = (codes >= 0).astype(np.float64) if codes.size and codes.min() < 0 else None
     covariances, variances, shared = [], [], []
+    every_said, every_voted, many = said, voted, len(items) > 2
     for weight in items:
+        if many:  # most items of many classes have next to nothing of one of them
+            rows = np.flatnonzero(weight > _NEGLIGIBLE * weight.max(initial=0.0))
+            said, weight = [symbol[rows] for symbol in every_said], weight[rows]
+            voted = None if every_voted is None else every_voted[rows]
         covariance, variance = np.zeros((n_voters, n_voters)), np.zeros(n_voters)
         both = np.full((n_voters, n_voters), weight.sum())
         if voted is not None:

@@ -65,13 +65,13 @@ def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | Non
     tables : ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
         Items on which i said a and j said b.
     likeness : ndarray of shape (n_symbols, n_symbols), optional
-        How alike two symbols are, K; by default V / (V - 1) if they are the same and 0 otherwise, which for two labels
-        is the covariance of votes -1 and +1.
+        How alike two symbols are, K; by default V / (V - 1) if they are the same and 0 otherwise, which for two
+        labels is the covariance of votes -1 and +1.
 
     Notes
     -----
-    With J the joint shares of a pair and ``z_ab = K_ab - E K_a. - E K_.b + E K`` the product of two centred votes is z,
-    so the covariance is ``r = sum J z`` and its sampling variance ``(sum J z^2 - r^2) / n``.
+    With J the joint shares of a pair and ``z_ab = K_ab - E K_a. - E K_.b + E K`` the product of two centred votes is
+    z, so the covariance is ``r = sum J z`` and its sampling variance ``(sum J z^2 - r^2) / n``.
     """
     n_symbols = len(tables)
     if likeness is None:

@@ -80,7 +80,13 @@ class Dirichlet:
 
     @classmethod
     def of_classes(
-        cls, groups: NDArray[np.int64], n_classes: int, right: float, wrong: float, balance: float, pooled: float = 0.0
+        cls,
+        groups: NDArray[np.int64],
+        n_classes: int,
+        right: float,
+        wrong: float,
+        balance: float,
+        pooled: float = 0.0,
     ) -> Dirichlet:
         """Return the pseudo-counts of a model whose states and symbols are the classes, ``balance`` items in each."""
         return cls(
@@ -94,9 +100,7 @@ class Dirichlet:
 
     def for_groups(self, groups: NDArray[np.int64]) -> Dirichlet:
         """Return the same pseudo-counts for another grouping, nothing known."""
-        return replace(
-            self, start=even_model(groups, self.start.n_classes), known_prior=None, known_votes=None
-        )
+        return replace(self, start=even_model(groups, self.start.n_classes), known_prior=None, known_votes=None)
 
     def with_balance(self, balance: float) -> Dirichlet:
         """Return the pseudo-counts with another number of items in each class."""
@@ -189,7 +193,9 @@ class Dirichlet:
         return model.with_tables(
             model.prior if self.known_prior is None else self.known_prior,
             model.latents,
-            model.votes if self.known_votes is None else np.where(np.isnan(self.known_votes), model.votes, self.known_votes),
+            model.votes
+            if self.known_votes is None
+            else np.where(np.isnan(self.known_votes), model.votes, self.known_votes),
         )
 
     def log_density(self, model: TreeModel) -> float:
@@ -274,6 +280,7 @@ def run_em(
     max_iter, tol : int, float
         When to stop.
     """
+
     def visit(model: TreeModel) -> tuple[ExpectedCounts, float]:
         counts = expect(model)
         return counts, counts.log_likelihood + prior.log_density(model)

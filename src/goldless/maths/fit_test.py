@@ -3,7 +3,9 @@
 Given Y the votes of independent voters are ``f_i = E f_i + v_i Z + e_i``, with Z the standardised label and errors e
 independent given Y. In a product ``f_i f_j`` all terms but ``e_i e_j`` move along the model (they change a loading),
 so after the projection only the means of ``e_i e_j`` remain, which are uncorrelated between pairs. Weighted by their
-variances the residual is about chi-square; the exact reference is drawn from the fitted model by the caller.
+variances the residual of two classes is about chi-square; the exact reference is drawn from the fitted model by the
+caller. With more classes votes are corners of a simplex, a voter has one loading along what all voters share, and the
+covariance of the model is the centre from which loadings move.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.tree import LatentModel
+from goldless.maths.tree import TreeModel
 
 _FEWEST_COMMON_ITEMS = 5
 _VARIANCE_FLOOR = 1e-3  # of the product of two errors, so that rare votes do not get endless weight
@@ -30,6 +32,8 @@ class ResidualTest:
     Attributes
     ----------
     groups : ndarray of shape (n_voters,)
+    centre : ndarray of shape (n_pairs,)
+        Covariance of every pair under the model.
     loadings : ndarray of shape (n_voters,)
         u of the model: v_on, and v_off for voters that are alone.
     couplings : ndarray of shape (n_groups,)
@@ -41,6 +45,7 @@ class ResidualTest:
     """
 
     groups: NDArray[np.int64]
+    centre: NDArray[np.float64]
     loadings: NDArray[np.float64]
     couplings: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -48,21 +53,16 @@ class ResidualTest:
     second: NDArray[np.int64]
 
     @classmethod
-    def around(cls, model: LatentModel) -> ResidualTest:
-        """Return the test of a fitted model of distinct voters."""
+    def around(cls, model: TreeModel) -> ResidualTest:
+        """Return the test of a fitted model of distinct voters, its states the classes."""
         first, second = np.triu_indices(model.n_voters, 1)
-        variance = np.zeros(len(first))
-        for weight, rate in ((model.class_balance, model.sensitivity), (1 - model.class_balance, model.specificity)):
-            spread = 4 * rate * (1 - rate)
-            variance += weight * spread[first] * spread[second]
-        own_latent = np.bincount(model.groups) >= 2
-        spread_y, spread_alpha = np.sqrt(1 - model.imbalance**2), np.sqrt(np.maximum(1 - model.group_mean**2, 1e-12))
-        coupling = spread_y / spread_alpha * (model.group_sensitivity + model.group_specificity - 1)
+        loadings, couplings = _loadings(model)
         return cls(
             model.groups,
-            np.where(own_latent[model.groups], model.v_on, model.v_off),
-            np.where(own_latent, coupling, 1.0),
-            np.maximum(variance, _VARIANCE_FLOOR),
+            model.population_covariance()[first, second],
+            loadings,
+            couplings,
+            np.maximum(_error_variance(model)[first, second], _VARIANCE_FLOOR),
             first,
             second,
         )
@@ -90,6 +90,7 @@ class ResidualTest:
         scale = weight / np.where(mean_weight > 0, mean_weight, 1.0)
         loadings, couplings = np.tile(self.loadings, (len(pairs), 1)), np.tile(self.couplings, (len(pairs), 1))
         n_voters, smallest = len(self.loadings), np.full(len(pairs), np.inf)
+        pairs = pairs - self.centre + self._fitted(loadings[:1], couplings[:1])
         for _ in range(_STEPS):
             left = pairs - self._fitted(loadings, couplings)
             smallest = np.fmin(smallest, (weight * left**2).sum(axis=1))
@@ -119,3 +120,50 @@ class ResidualTest:
             jacobian[one, m + number] = (product * self.couplings[groups[second]])[one]
             jacobian[other, m + number] = (product * self.couplings[groups[first]])[other]
         return jacobian
+
+
+def _error_variance(model: TreeModel) -> NDArray[np.float64]:
+    """Return the variance of the product of the errors of every two voters, if they are independent given Y.
+
+    Given Y, an error e is a vote as a corner of the simplex less its mean, of covariance S; the product of two has
+    variance tr(S_i S_j).
+    """
+    n_symbols = model.n_symbols
+    scale = (n_symbols / (n_symbols - 1)) ** 2
+    total = np.zeros((model.n_voters, model.n_voters))
+    for weight, rates in zip(model.class_prior, model.confusion.transpose(1, 0, 2), strict=True):
+        spread = rates[:, :, None] * np.eye(n_symbols) - rates[:, :, None] * rates[:, None, :]
+        flat = spread.reshape(len(rates), -1)
+        total += weight * scale * (flat @ flat.T)
+    return total
+
+
+def _loadings(model: TreeModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return loadings u and couplings t: the covariance is u_i u_j within a group, and t_k t_l u_i u_j across.
+
+    Exactly so for two classes, and for voters that know the truth or guess. Otherwise a voter's loading is how far it
+    follows the classes as all voters do.
+    """
+    scale = np.sqrt(model.n_symbols / (model.n_symbols - 1))
+    given, n_latent = model.votes_given_state, model.latents.shape[1]
+    of_hub = _along_common(scale * _centred(given, model.prior), model.prior)
+    loadings, couplings = of_hub.copy(), np.ones(model.n_groups)
+    for group in np.flatnonzero(model.has_latent):
+        members = np.flatnonzero(model.groups == group)
+        shares = model.latents[group] @ model.prior
+        loadings[members] = _along_common(scale * _centred(model.votes[members, :n_latent], shares), shares)
+        inside = float(loadings[members] @ loadings[members])
+        couplings[group] = float(loadings[members] @ of_hub[members]) / max(inside, 1e-12)
+    return loadings, couplings
+
+
+def _centred(votes: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Pr(vote | state) less its mean over states with these shares."""
+    return votes - np.einsum("s,isv->iv", shares, votes)[:, None, :]
+
+
+def _along_common(shapes: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the loadings of voters on the shape that fits all of them best (the first singular vector)."""
+    flat = (shapes * np.sqrt(shares)[:, None]).reshape(len(shapes), -1)
+    left, size, _ = np.linalg.svd(flat, full_matrices=False)
+    return left[:, 0] * size[0]

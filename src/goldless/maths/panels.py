@@ -63,9 +63,7 @@ class PanelChooser:
         Voters that may be chosen besides; of two that would add the same, the first in this order is chosen.
     """
 
-    def __init__(
-        self, judge: Judge, cost: NDArray[np.float64], include: NDArray[np.int64], pool: NDArray[np.int64]
-    ):
+    def __init__(self, judge: Judge, cost: NDArray[np.float64], include: NDArray[np.int64], pool: NDArray[np.int64]):
         self._judge = judge
         self._cost, self._include, self._pool = cost, include.tolist(), pool
 
@@ -168,10 +166,10 @@ def judge_of(codes: NDArray[np.int8], weights: NDArray[np.floating], confusion: 
 class TwoClassJudge:
     """Judges panels of two classes.
 
-    By the mean of two expected balanced accuracies: of the panel's votes counted, and of its votes weighted to separate
-    the classes best (Fisher's discriminant). A panel of even size ties where one voter more would decide; it is judged
-    by its first two moments instead, as if the share of votes for a class followed a Beta distribution, so that growing
-    by one voter is a step forward.
+    By the mean of two expected balanced accuracies: of the panel's votes counted, and of its votes weighted to
+    separate the classes best (Fisher's discriminant). A panel of even size ties where one voter more would decide;
+    it is judged by its first two moments instead, as if the share of votes for a class followed a Beta distribution,
+    so that growing by one voter is a step forward.
 
     Parameters
     ----------
@@ -243,9 +241,7 @@ class ClassesJudge:
         As in :func:`judge_of`.
     """
 
-    def __init__(
-        self, codes: NDArray[np.int8], weights: NDArray[np.floating], confusion: NDArray[np.float64]
-    ):
+    def __init__(self, codes: NDArray[np.int8], weights: NDArray[np.floating], confusion: NDArray[np.float64]):
         self._codes, self._weights = codes, weights.astype(np.float64)
         logarithm = np.log(np.maximum(confusion, _SAME))
         self._evidence = np.concatenate([logarithm, np.zeros((*logarithm.shape[:2], 1))], axis=2)  # last: no vote

@@ -21,8 +21,8 @@ _CLIP = 1e-12  # probabilities are kept this far from 0 and 1 when logarithms ar
 class TreeModel:
     """Votes f_i that depend on the label Y only through the latent alpha of their group.
 
-    What may be *said* (V symbols) is not what may be *true* (C classes). The hub has S states: the classes, or several
-    kinds of items in each class, such as easy and hard ones. Groups of voters have a latent of A states.
+    What may be *said* (V symbols) is not what may be *true* (C classes). The hub has S states: the classes, or
+    several kinds of items in each class, such as easy and hard ones. Groups of voters have a latent of A states.
 
     Attributes
     ----------
@@ -44,8 +44,9 @@ class TreeModel:
 
     Notes
     -----
-    Codes are int8: -1 missing, then 0 to V - 1. Missing votes are skipped, that is, taken to say nothing about Y. Of a
-    voter and its copies, the first that voted counts. :func:`LatentModel` makes the model of two classes from rates.
+    Codes are int8: -1 missing, then 0 to V - 1. Missing votes are skipped, that is, taken to say nothing about Y. Of
+    a voter and its copies, the first that voted counts. :func:`LatentModel` makes the model of two classes from
+    rates.
     """
 
     groups: NDArray[np.int64]
@@ -353,8 +354,18 @@ class TreeModel:
     def with_tables(
         self, prior: NDArray[np.float64], latents: NDArray[np.float64], votes: NDArray[np.float64]
     ) -> TreeModel:
-        """Return the model with other probabilities; classes keep their shares of the states."""
-        return replace(self, prior=prior, latents=latents, votes=votes, class_prior=prior @ self.state_class)
+        """Return the model with other probabilities, not checked; classes keep their shares of the states."""
+        model = object.__new__(TreeModel)
+        model.__dict__.update(
+            groups=self.groups,
+            prior=prior,
+            latents=latents,
+            votes=votes,
+            state_class=self.state_class,
+            class_prior=prior @ self.state_class,
+            copy_of=self.copy_of,
+        )
+        return model
 
     # -- new models and data --------------------------------------------------------------------------------
 
@@ -389,9 +400,7 @@ class TreeModel:
         originals = self.copy_of[voters]
         copy_of = np.array([int(np.flatnonzero(originals == original)[0]) for original in originals], dtype=np.int64)
         left_alone = (np.bincount(numbered) == 1) & self.has_latent[order]
-        model = replace(
-            self, groups=numbered, latents=self.latents[order], votes=self.votes[voters], copy_of=copy_of
-        )
+        model = replace(self, groups=numbered, latents=self.latents[order], votes=self.votes[voters], copy_of=copy_of)
         if not left_alone.any() or self.latents.shape[1] == self.n_states:
             return model
         # a latent with another number of states than the hub is summed out when one voter of its group is left
@@ -418,7 +427,7 @@ class TreeModel:
         return self.renamed([1, 0])
 
 
-def LatentModel(  # noqa: N802  # the name of the first edition
+def LatentModel(
     groups: ArrayLike,
     class_balance: float,
     group_sensitivity: ArrayLike,
@@ -496,9 +505,13 @@ def independent_model(prior: ArrayLike, confusion: ArrayLike) -> TreeModel:
     """
     confusion = np.asarray(confusion, dtype=np.float64)
     n_voters, n_classes, _ = confusion.shape
-    return TreeModel(
-        np.arange(n_voters), np.asarray(prior), np.tile(np.eye(n_classes), (n_voters, 1, 1)), confusion
-    )
+    return TreeModel(np.arange(n_voters), np.asarray(prior), np.tile(np.eye(n_classes), (n_voters, 1, 1)), confusion)
+
+
+def independent_rates(class_balance: float, sensitivity: ArrayLike, specificity: ArrayLike) -> TreeModel:
+    """Return the model of two classes in which every voter is alone with Y, from their rates."""
+    ones = np.ones(np.size(sensitivity))
+    return LatentModel(np.arange(len(ones)), class_balance, ones, ones, sensitivity, specificity)
 
 
 def embed(core: TreeModel, core_voter: NDArray[np.int64], symbol_share: NDArray[np.float64]) -> TreeModel:

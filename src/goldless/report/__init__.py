@@ -11,6 +11,8 @@
 from __future__ import annotations
 
 from goldless.report.html import render_html
-from goldless.report.summary import SCHEMA_VERSION, summarize
+from goldless.report.schema import json_schema
+from goldless.report.summarize import summarize
+from goldless.report.summary import SCHEMA_VERSION
 
-__all__ = ["SCHEMA_VERSION", "render_html", "summarize"]
+__all__ = ["SCHEMA_VERSION", "json_schema", "render_html", "summarize"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+_COLOURS = 10  # of classes, in the style sheet
 _ROW = 17
 _Y_AT, _GROUP_AT, _VOTER_AT, _WIDTH = 16, 104, 180, 380
 
@@ -40,12 +41,25 @@ def short(text: str, length: int = 28) -> str:
     return f"{text[:start]}…{text[start + 1 - length :]}"
 
 
+def above_chance(summary: dict[str, Any], accuracy: float | None) -> float:
+    """Return how far a balanced accuracy is on the way from a guess to certainty."""
+    chance = summary["answer"]["chance"]
+    return max((chance if accuracy is None else accuracy) - chance, 0.0) / (1 - chance)
+
+
+def class_colour(n_classes: int, code: int) -> str:
+    """Return the style of a class: orange and blue for two, a palette of ten that repeats for more."""
+    return f"v{code}" if n_classes == 2 else f"k{code % _COLOURS}"
+
+
 def tree(summary: dict[str, Any]) -> dict[str, Any]:
     """Return the drawing of Y, its groups and their voters; the width of a line is how well one follows the other."""
     voters, order = summary["voters"], summary["order"]
     numbers = {group["name"]: number for number, group in enumerate(summary["groups"])}
     y = 14.0
-    leaves, nodes, lines = [], [], []
+    leaves: list[dict[str, Any]] = []
+    nodes: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for name, run in groupby(order, key=lambda i: voters[i]["group"]):
         members = list(run)
         ys = [y + _ROW * k for k in range(len(members))]
@@ -62,7 +76,7 @@ def tree(summary: dict[str, Any]) -> dict[str, Any]:
         for member, at in zip(members, ys, strict=True):
             voter = voters[member]
             leaves.append({"voter": voter, "number": number, "x": _VOTER_AT, "y": at})
-            strength = max(voter["balanced_accuracy"] - 0.5, 0.0) * 2
+            strength = above_chance(summary, voter["balanced_accuracy"])
             lines.append({"from": start, "to": (_VOTER_AT, at), "number": number, "width": 0.5 + 3 * strength})
         if name is None:
             y -= 7
@@ -74,7 +88,7 @@ def tree(summary: dict[str, Any]) -> dict[str, Any]:
         y0 = root[1] if x0 == _Y_AT else y0
         drawn.append({**line, "d": _curve(x0, y0, x1, y1)})
     for node in nodes:
-        strength = max(node["accuracy"] - 0.5, 0.0) * 2
+        strength = above_chance(summary, node["accuracy"])
         drawn.append(
             {"d": _curve(*root, node["x"], node["y"]), "number": node["number"], "width": 0.5 + 5 * strength}
         )
@@ -187,23 +201,14 @@ def residual_path(summary: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def readings(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the runner-up structures that a structure finder offers, in the words of a person."""
+def alternatives(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the nearest other groupings, in the words of a person."""
     found = []
-    for other in summary["structure"]["rootings"] or []:
-        if not isinstance(other, dict) or other.get("groups") is None:
-            continue
-        groups = np.asarray(other["groups"])
-        sizes = np.bincount(groups)
-        found.append(
-            {
-                "n_groups": int((sizes > 1).sum()),
-                "n_echoing": int(sizes[sizes > 1].sum()),
-                "margin": other.get("margin"),
-                "labels_changed": other.get("labels_changed"),
-            }
-        )
-    return found[:6]
+    for other in summary["structure"]["alternatives"][:6]:
+        sizes = np.bincount(other["groups"])
+        grouped = sizes[sizes > 1]
+        found.append({**other, "n_groups": len(grouped), "n_echoing": int(grouped.sum())})
+    return found
 
 
 def against_truth(summary: dict[str, Any]) -> dict[str, Any] | None:
@@ -219,7 +224,7 @@ def against_truth(summary: dict[str, Any]) -> dict[str, Any] | None:
     if not pairs:
         return None
     everything = [value for voter, true in pairs for value in (voter["balanced_accuracy"], true)]
-    low, high = min(0.5, *everything), min(max(everything) + 0.02, 1.0)
+    low, high = min(summary["answer"]["chance"], *everything), min(max(everything) + 0.02, 1.0)
     axes = Axes((low, high), (low, high), 360, 330)
     return {
         "axes": axes.frame(),
@@ -239,10 +244,10 @@ def against_truth(summary: dict[str, Any]) -> dict[str, Any] | None:
 def score_against_conditional(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Return the drawing of the score of each pair against its covariance within the classes (the paper's plot)."""
     truth, matrices = summary["truth"], summary["matrices"]
-    if not truth or not matrices or truth["conditional_positive"] is None:
+    if not truth or not matrices or truth["conditional"] is None:
         return None
     score = np.asarray(matrices["score"])
-    within = (np.abs(truth["conditional_positive"]) + np.abs(truth["conditional_negative"])) / 2
+    within = np.mean(np.abs(truth["conditional"]), axis=0)
     groups = [voter["group"] for voter in summary["voters"]]
     pairs = [(i, j) for i in range(len(score)) for j in range(i)]
     if not pairs or not score.any():  # of three voters there is no score

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
-from importlib.util import find_spec
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.report import drawing
+from goldless.report.png import encode_png
 from goldless.report.sentences import METHODS
 
-LIBRARIES = ("jinja2", "matplotlib")  # what the extra "report" brings
 _ORANGE, _BLUE, _VIOLET = (222, 98, 20), (38, 120, 200), (124, 77, 199)
 _TITLES = {
     "score": ("Score", "Large where two voters agree more than a common truth explains: the sign of an echo."),
@@ -23,26 +22,25 @@ _TITLES = {
         "Covariance among truly positive items: zero without echo.",
     ),
     "conditional_negative": ("C- measured with the truth", "Covariance among truly negative items. Same colours."),
+    "conditional": (
+        "Within the classes, measured with the truth",
+        "Mean covariance among items of one true class: zero without echo.",
+    ),
     "covariance": ("Covariance of the votes", "Orange: two voters say the same more often than by chance."),
     "fitted": ("Covariance in the fitted model", "What the groups and accuracies found would give. Same colours."),
     "left_over": ("Left over", "Covariance minus model: what the model does not explain. Same colours."),
+    "same_wrong_answer": (
+        "Same wrong answer",
+        "Where two voters are both wrong: how much more often they give the same answer than others do.",
+    ),
     "co_membership": ("Found together", "How often two voters are found in one group when the items are resampled."),
 }
-
-
 _ONE_SIDED = ("score", "co_membership")
 _SAME_COLOURS = {
     "fitted": "covariance",
     "left_over": "covariance",
     "conditional_negative": "conditional_positive",
 }
-
-
-def check_report_extra() -> None:
-    """Refuse with the install command if the libraries of the report are missing."""
-    lacking = [name for name in LIBRARIES if find_spec(name) is None]
-    if lacking:
-        raise ValueError(f"the report needs {' and '.join(lacking)}: pip install {' '.join(lacking)}")
 
 
 def render_html(summary: dict[str, Any]) -> str:
@@ -56,7 +54,6 @@ def render_html(summary: dict[str, Any]) -> str:
     summary : dict
         From :func:`goldless.report.summarize`.
     """
-    check_report_extra()
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -86,7 +83,11 @@ def render_html(summary: dict[str, Any]) -> str:
         group_number={group["name"]: number for number, group in enumerate(summary["groups"])},
         tree=drawing.tree(summary),
         path=drawing.residual_path(summary),
-        readings=drawing.readings(summary),
+        others=drawing.alternatives(summary),
+        colour_of=partial(drawing.class_colour, len(summary["votes"]["classes"])),
+        above_chance=partial(drawing.above_chance, summary),
+        range_of=range,
+        many=len(summary["votes"]["classes"]) > 2,
         strip=lambda votes: drawing.strip([votes[i] for i in order]),
         bands=drawing.bands(summary),
         against_truth=drawing.against_truth(summary),
@@ -102,10 +103,8 @@ def render_html(summary: dict[str, Any]) -> str:
 def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the pictures of pairs in the order of the groups, each with its scale."""
     matrices = {key: values for key, values in (summary["matrices"] or {}).items() if values is not None}
-    truth = summary["truth"]
-    for key in ("conditional_positive", "conditional_negative"):
-        if truth and matrices and truth[key] is not None:
-            matrices[key] = truth[key]
+    if matrices:
+        matrices |= _conditional(summary["truth"])
     order = np.array(summary["order"])
     ordered = {key: np.asarray(values)[np.ix_(order, order)] for key, values in matrices.items()}
     families: dict[str, list[NDArray]] = {}
@@ -133,6 +132,16 @@ def _heat_maps(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return shown
 
 
+def _conditional(truth: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the covariances within the true classes: both of two, the mean of more."""
+    if truth is None or truth["conditional"] is None:
+        return {}
+    if len(truth["conditional"]) == 2:
+        negative, positive = truth["conditional"]
+        return {"conditional_positive": positive, "conditional_negative": negative}
+    return {"conditional": np.average(truth["conditional"], axis=0, weights=truth["class_shares"]).round(4)}
+
+
 def _scale(matrices: list[NDArray]) -> tuple[float, bool]:
     """Return the value of the full colour: the largest, unless a few pairs would leave all others pale."""
     entries = np.abs(np.concatenate([matrix[~np.eye(len(matrix), dtype=bool)] for matrix in matrices]))
@@ -144,13 +153,9 @@ def _scale(matrices: list[NDArray]) -> tuple[float, bool]:
 
 def _image(matrix: NDArray[np.float64], scale: float, one_sided: bool) -> str:
     """Return a picture of a matrix, one dot a pair, see-through where it is zero so that any background does."""
-    from matplotlib.image import imsave
-
     share = np.clip(np.abs(matrix) / scale, 0, 1) if scale > 0 else np.zeros_like(matrix)
     colour = np.empty((*matrix.shape, 4), dtype=np.uint8)
     positive = _VIOLET if one_sided else _ORANGE
     colour[..., :3] = np.where((matrix >= 0)[..., None], positive, _BLUE)
     colour[..., 3] = np.round(255 * share**0.7)
-    stream = io.BytesIO()
-    imsave(stream, colour, format="png")
-    return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode()
+    return "data:image/png;base64," + base64.b64encode(encode_png(colour)).decode()

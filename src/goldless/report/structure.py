@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from goldless.diagnosis.residual_path import residual_path
+from goldless.estimators.latent import LatentSML
+from goldless.fitting.fitted import Grouping
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.rank_one import filled_covariance
-from goldless.maths.tree import LatentModel
-from goldless.plain import as_number, plain_tree
+from goldless.plain import as_number
+from goldless.report.opened import Opened
+from goldless.report.rows import GuardPart, OtherGrouping, RunnerUp
+from goldless.report.summary import StructurePart
 
 
-def structure_of(model: Any, latent: LatentModel, estimate: CovarianceEstimate) -> dict[str, Any]:
-    """Return how the grouping was found; what a structure finder offers is passed on when it is plain."""
-    structure = getattr(model, "structure", "independent")
-    found = residual_path(latent, filled_covariance(estimate), getattr(model, "residual_path_", None))
+def structure_part(opened: Opened, estimate: CovarianceEstimate) -> StructurePart:
+    """Return how the grouping was found."""
+    asked = opened.model.structure if isinstance(opened.model, LatentSML) else "independent"
+    grouping, ended = opened.fitted.grouping, opened.fitted.convergence
+    searched = grouping is not None and isinstance(opened.model, LatentSML)
+    known = grouping.residual_path if grouping is not None else None
+    found = residual_path(opened.tree, filled_covariance(estimate), known)
     others = sorted((value, count) for count, value in found.path.items() if count != found.n_groups)
-    return {
-        "asked": structure if isinstance(structure, str) else "given",
-        "n_groups": int(latent.n_groups),
-        "n_groups_on_path": found.n_groups,
-        "residual": as_number(found.residual),
-        "residual_path": [[count, as_number(value)] for count, value in sorted(found.path.items())],
-        "runners_up": [{"n_groups": count, "residual": as_number(value)} for value, count in others[:4]],
-        "rootings": plain_tree(getattr(model, "rootings_", None)),
-        "overdispersion": as_number(getattr(model, "overdispersion_", None)),
-        "converged": getattr(model, "converged_", None),
-        "n_iter": getattr(model, "n_iter_", None),
-    }
+    return StructurePart(
+        asked=asked if isinstance(asked, str) else "given",
+        n_groups=opened.tree.n_groups,
+        n_groups_on_path=found.n_groups,
+        residual=as_number(found.residual),
+        residual_path=[(count, as_number(value)) for count, value in sorted(found.path.items())],
+        runners_up=[RunnerUp(count, float(f"{value:.6g}")) for value, count in others[:4]],
+        alternatives=[] if grouping is None else _alternatives(grouping),
+        guard=None if grouping is None else _guard(grouping),
+        overdispersion=as_number(grouping.overdispersion) if searched and grouping is not None else None,
+        converged=None if ended is None else bool(ended.converged),
+        n_iter=None if ended is None else int(ended.n_iter),
+    )
+
+
+def _alternatives(grouping: Grouping) -> list[OtherGrouping]:
+    return [
+        OtherGrouping(other.groups.tolist(), float(other.margin), float(other.labels_changed))
+        for other in grouping.alternatives
+    ]
+
+
+def _guard(grouping: Grouping) -> GuardPart | None:
+    guard = grouping.guard
+    if guard is None:
+        return None
+    return GuardPart(
+        groups=guard.groups.tolist(),
+        without_groups=round(float(guard.without_groups), 1),
+        with_groups=round(float(guard.with_groups), 1),
+        with_levels=round(float(guard.with_levels), 1) if np.isfinite(guard.with_levels) else None,
+        kept=guard.kept,
+    )

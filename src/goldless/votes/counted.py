@@ -97,13 +97,15 @@ class CountedVotes:
         return VoteSums(table, n_items, self.engine, voters, n_voters, self.sketch.complete)
 
 
-def on_distinct_rows(codes: NDArray[np.int8], function: Callable[[NDArray[np.int8]], NDArray]) -> NDArray:
+def on_distinct_rows(
+    codes: NDArray[np.int8], n_symbols: int, function: Callable[[NDArray[np.int8]], NDArray]
+) -> NDArray:
     """Apply a function of rows to each distinct row only, as long as rows repeat."""
     results, repeats = [], True
     for rows in row_chunks(len(codes), 2 * CHUNK_ROWS):
         part = codes[rows]
         if repeats:
-            table = PatternTable.of(part)
+            table = PatternTable.of(part, n_symbols)
             results.append(function(table.codes)[table.inverse])
             repeats = 2 * table.n_patterns <= len(part)
         else:
@@ -119,4 +121,7 @@ class DistinctPass:
 
     def __call__(self, rows: Rows) -> NDArray:
         """Return the function of every row."""
-        return on_distinct_rows(rows.codes, self.function)
+        table = rows.distinct()
+        if 2 * table.n_patterns > rows.n_rows:
+            return self.function(rows.codes)
+        return self.function(table.codes)[table.inverse]

@@ -31,7 +31,7 @@ class PairTables:
         """Count rows of codes, each standing for ``weights`` items (by default one)."""
         if n_symbols is None:
             n_symbols = max(int(codes.max(initial=1)) + 1, 2)
-        return cls.of_bits(pack_bits(np.ascontiguousarray(codes)), codes.shape[1], n_symbols, weights)
+        return cls.of_bits(pack_bits(np.ascontiguousarray(codes), n_symbols), codes.shape[1], n_symbols, weights)
 
     @classmethod
     def of_bits(

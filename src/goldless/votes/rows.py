@@ -41,7 +41,7 @@ class Rows:
         """Pack rows of codes; ``n_symbols`` is by default as many as occur, and at least two."""
         if n_symbols is None:
             n_symbols = max(int(codes.max(initial=1)) + 1, 2)
-        return cls(pack_bits(codes), codes.shape[1], n_symbols, counts)
+        return cls(pack_bits(codes, n_symbols), codes.shape[1], n_symbols, counts)
 
     @property
     def n_rows(self) -> int:
@@ -90,7 +90,7 @@ class Rows:
             return np.ones(self.n_rows, dtype=bool)
         asked = np.zeros((1, self.n_voters), dtype=np.int8)
         asked[0, voters] = 1
-        return np.asarray((~absent & pack_bits(asked)).any(axis=1))
+        return np.asarray((~absent & pack_bits(asked, 2)).any(axis=1))
 
     def of_voters(self, voters: NDArray[np.integer]) -> Rows:
         """Return the votes of some voters, on the rows that hold one."""
@@ -169,7 +169,7 @@ class PatternTable(Rows):
 
     def without_last_voter(self) -> PatternTable:
         """Return the table without the last column, patterns that differed only there still apart."""
-        bits = pack_bits(np.ascontiguousarray(self.codes[:, :-1]))
+        bits = pack_bits(np.ascontiguousarray(self.codes[:, :-1]), self.n_symbols)
         return PatternTable(bits, self.n_voters - 1, self.n_symbols, self.counts, self.inverse)
 
     def informative(self, chosen: NDArray[np.integer]) -> PatternTable:

@@ -63,9 +63,7 @@ class VoteSample:
                 shares.append(items / max(float(total[-1]), 1e-300))
         weights = np.stack(shares)
         kept = np.flatnonzero(weights.any(axis=0))
-        return cls(
-            pack_bits(codes[kept]), weights[:, kept].astype(np.float32), codes.shape[1], np.array(n_items)
-        )
+        return cls(pack_bits(codes[kept]), weights[:, kept].astype(np.float32), codes.shape[1], np.array(n_items))
 
     @property
     def codes(self) -> NDArray[np.int8]:

@@ -58,11 +58,14 @@ class Sketch:
         ``patterns`` are the distinct rows, if they are known.
         """
         empty = np.flatnonzero(~rows.voted(np.arange(rows.n_voters)) & (rows.weights > 0))
+        if patterns is None and limit == _ALL_HASHES:
+            patterns = rows.distinct()
         few: Rows = rows if patterns is None else patterns
+        counted = patterns if patterns is not None and 8 * patterns.n_patterns <= rows.n_rows else rows
         if limit < _ALL_HASHES:
             few = few.take(rows_below(few.bits, np.uint64(limit)))
         return cls(
-            rows.pair_tables(),
+            counted.pair_tables(),
             rows.n_rows,
             rows.n_items,
             int(rows.weights[empty].sum()),
@@ -99,9 +102,7 @@ class Sketch:
         while int((hashes <= np.uint64(limit)).sum()) > SAMPLE_PATTERNS:
             limit //= 2
         few = self.table.take(hashes <= np.uint64(limit)).distinct()
-        return Sketch(
-            self.pairs, self.n_rows, self.n_items, self.n_empty, self.first_empty, few, limit
-        )
+        return Sketch(self.pairs, self.n_rows, self.n_items, self.n_empty, self.first_empty, few, limit)
 
     @property
     def is_sample(self) -> bool:

@@ -1,0 +1,109 @@
+"""A fitted model and its votes, opened once: codes, patterns, labels by every way to combine them, and why."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from goldless.estimators.majority import MajorityVote
+from goldless.estimators.tree import TreeEstimator
+from goldless.fitting.explain import Explanation, explain_patterns
+from goldless.fitting.fitted import Fitted
+from goldless.io.encode import encode_votes
+from goldless.maths.tree import TreeModel
+from goldless.votes.rows import PatternTable
+from goldless.votes.votes import Votes
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A fitted model and its votes: everything in a report is made of this.
+
+    Attributes
+    ----------
+    model : TreeEstimator
+        The fitted estimator.
+    votes : Votes
+        The votes, encoded.
+    table : PatternTable
+        Their distinct rows.
+    """
+
+    model: Any
+    votes: Votes
+    table: PatternTable
+
+    @classmethod
+    def of(cls, model: Any, X: Any) -> Opened:
+        """Check, encode and collapse."""
+        check_is_fitted(model)
+        if not isinstance(model, TreeEstimator):
+            raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+        votes = encode_votes(X, classes=model.classes_, missing=model.missing)
+        if votes.n_voters != model.n_features_in_:
+            raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
+        return cls(model, votes, PatternTable.of(votes.codes, votes.n_classes))
+
+    @property
+    def fitted(self) -> Fitted:
+        """What the model learnt."""
+        return self.model.fitted_
+
+    @property
+    def tree(self) -> TreeModel:
+        """The fitted model of all voters."""
+        return self.fitted.model
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.votes.n_classes
+
+    @property
+    def patterns(self) -> Votes:
+        """The distinct rows as votes, each to be weighted by ``table.counts``."""
+        return Votes(self.table.codes, self.votes.classes, self.fitted.voters)
+
+    @cached_property
+    def cast(self) -> NDArray[np.int64]:
+        """Votes of each voter for each class, shape (n_classes, n_voters)."""
+        return self.table.pairs.cast
+
+    @cached_property
+    def why(self) -> Explanation:
+        """Why each pattern gets its label."""
+        return explain_patterns(self.fitted, self.table.codes)
+
+    @cached_property
+    def answers(self) -> NDArray[np.float64]:
+        """Code of the label and probability of each class, of every pattern."""
+        return self.model._answer(self.table.codes)
+
+    @property
+    def combined(self) -> NDArray[np.int64]:
+        """Code of the label of every pattern."""
+        return self.answers[:, 0].astype(np.int64)
+
+    @property
+    def posterior(self) -> NDArray[np.float64]:
+        """Probability of each class, of every pattern."""
+        return self.answers[:, 1:]
+
+    @cached_property
+    def majority(self) -> NDArray[np.int64]:
+        """Code of the majority's label of every pattern."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = MajorityVote().fit(self.patterns, sample_weight=self.table.counts)
+        return model._answer(self.table.codes)[:, 0].astype(np.int64)
+
+    def by_panel(self, panel: list[int]) -> NDArray[np.int64]:
+        """Return the code of the label of every pattern if only some voters are heard."""
+        codes = np.ascontiguousarray(self.table.codes[:, panel])
+        return self.tree.subset(np.array(panel)).class_log_likelihood(codes).argmax(axis=1)

@@ -1,0 +1,119 @@
+"""The JSON Schema of the summary, and its description for people, made of the classes of the summary."""
+
+from __future__ import annotations
+
+import re
+import types
+from dataclasses import fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from goldless.report.summary import SCHEMA_VERSION, Summary
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the summary. Keys that it does not name may appear at any time.
+
+    Examples
+    --------
+    >>> json_schema()["properties"]["title"]
+    {'type': 'string', 'description': 'Name of the votes.'}
+    """
+    parts = {kind.__name__: _object(kind) for kind in parts_of(Summary) if kind is not Summary}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"goldless report, version {SCHEMA_VERSION}",
+        **_object(Summary),
+        "$defs": parts,
+    }
+
+
+def parts_of(kind: type) -> list[type]:
+    """Return a class of the summary and all that it is made of, in the order of first use."""
+    found = [kind]
+    for hint in get_type_hints(kind).values():
+        for part in _classes_in(hint):
+            found += [one for one in parts_of(part) if one not in found]
+    return found
+
+
+def descriptions_of(kind: type) -> dict[str, str]:
+    """Return what the docstring of a class says of each field."""
+    section = (kind.__doc__ or "").partition("Attributes\n    ----------\n")[2]
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in section.splitlines():
+        title = re.match(r"    (\w[\w, ]*) :|    (\w+)$", line)
+        if title:
+            names = (title[1] or title[2]).split(", ")
+            found |= dict.fromkeys(names, "")
+        elif line.strip():
+            text = line.strip().replace("``", "`").replace("None", "null")
+            found |= {name: f"{found[name]} {text}".strip() for name in names}
+    return found
+
+
+def schema_page() -> str:
+    """Return the tables of the documentation: one for each class of the summary."""
+    lines = []
+    for kind in parts_of(Summary):
+        hints, about = get_type_hints(kind), descriptions_of(kind)
+        title = "The summary" if kind is Summary else kind.__name__
+        lines += [f"### {title}", "", (kind.__doc__ or "").split("\n")[0], ""]
+        lines += ["| key | type | what |", "|---|---|---|"]
+        lines += [f"| `{entry.name}` | {_named(hints[entry.name])} | {about[entry.name]} |" for entry in fields(kind)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _object(kind: type) -> dict[str, Any]:
+    """Return the schema of a class: all its fields, each with what it means."""
+    hints, about = get_type_hints(kind), descriptions_of(kind)
+    properties = {}
+    for entry in fields(kind):
+        described = {"description": about[entry.name]} if about[entry.name] else {}
+        properties[entry.name] = {**_schema(hints[entry.name]), **described}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    """Return the schema of a type."""
+    if is_dataclass(hint):
+        return {"$ref": f"#/$defs/{hint.__name__}"}  # type: ignore[union-attr]
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_schema(one) for one in inner]}
+    if origin is list:
+        return {"type": "array", "items": _schema(inner[0])}
+    if origin is tuple:
+        parts = [_schema(one) for one in inner]
+        return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _schema(inner[1])}
+    raise TypeError(f"the schema has no word for {hint!r}")
+
+
+def _classes_in(hint: Any) -> list[type]:
+    """Return the classes of the summary within a type."""
+    if is_dataclass(hint):
+        return [hint]  # type: ignore[list-item]
+    return [kind for inner in get_args(hint) for kind in _classes_in(inner)]
+
+
+def _named(hint: Any) -> str:
+    """Return a type in words."""
+    if is_dataclass(hint):
+        return f"[{hint.__name__}](#{hint.__name__.lower()})"  # type: ignore[union-attr]
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_named(one) for one in inner)
+    if origin is list:
+        return f"list of {_named(inner[0])}"
+    if origin is tuple:
+        return f"pair of {' and '.join(dict.fromkeys(_named(one) for one in inner))}"
+    return f"object of {_named(inner[1])}"

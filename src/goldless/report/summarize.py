@@ -1,0 +1,180 @@
+"""From a fitted model and its votes to the summary of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from goldless.diagnosis import Diagnosis, diagnose
+from goldless.diagnosis.worth import expected_of_panel, unexplained_share
+from goldless.plain import interval, plain, rounded
+from goldless.report.items import item_parts, pattern_parts
+from goldless.report.matrices import matrices_part
+from goldless.report.opened import Opened
+from goldless.report.rows import Expected
+from goldless.report.sentences import Facts, headline, unknowable, what_to_do, what_to_watch
+from goldless.report.structure import structure_part
+from goldless.report.summary import SCHEMA, SCHEMA_VERSION, Answer, Summary, VotesPart
+from goldless.report.trust import diagnosis_part
+from goldless.report.truth import truth_part
+from goldless.report.voters import group_parts, order_of, panel_part, suggested_panel, voter_parts
+
+
+def summarize(
+    model: Any,
+    X: Any,
+    *,
+    truth: ArrayLike | None = None,
+    panel_size: int = 5,
+    panel: Sequence[int] | None = None,
+    title: str | None = None,
+    source: str | None = None,
+    warnings: Iterable[str] = (),
+    diagnosis: Diagnosis | None = None,
+    resamples: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> dict[str, Any]:
+    """Return everything the report shows, as numbers, strings, lists and dictionaries.
+
+    The votes are read and collapsed to their distinct rows once; all figures come from these.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        :class:`~goldless.LatentSML`, or another with a ``latent_model_``.
+    X : array-like, frame or Votes of shape (n_items, n_voters)
+        The votes it was fitted on.
+    truth : array-like of shape (n_items,), optional
+        Codes of the true labels (their place in ``model.classes_``, -1 unknown), for scoring only.
+    panel_size : int, default=5
+        Number of voters of the suggested panel, at most all.
+    panel : sequence of int, optional
+        Columns of the panel to show instead of the suggested one.
+    title, source : str, optional
+        Name of the votes, and how they were read.
+    warnings : iterable of str
+        What was said while reading and fitting.
+    diagnosis : Diagnosis, optional
+        Of the model and these votes, if there is one already.
+    resamples, progress : optional
+        As in :func:`goldless.diagnose`, if there is none.
+
+    Returns
+    -------
+    dict
+        It can be written as JSON; :func:`goldless.report.json_schema` says what is in it.
+    """
+    opened = Opened.of(model, X)
+    if diagnosis is None:
+        diagnosis = _diagnose(opened, resamples, progress)
+    chosen = suggested_panel(opened, panel_size) if panel is None else [int(voter) for voter in panel]
+    return _summary(opened, diagnosis, chosen, truth, title, source, list(dict.fromkeys(warnings))).to_dict()
+
+
+def _diagnose(opened: Opened, resamples: int | None, progress: Callable[[float], None] | None) -> Diagnosis:
+    """Diagnose the distinct rows; where labels of rows are known, all rows."""
+    facts = opened.fitted.facts
+    if facts is not None and len(facts.rows):
+        return diagnose(opened.model, opened.votes, resamples=resamples, progress=progress)
+    return diagnose(
+        opened.model, opened.patterns, sample_weight=opened.table.counts, resamples=resamples, progress=progress
+    )
+
+
+def _summary(
+    opened: Opened,
+    diagnosis: Diagnosis,
+    panel: list[int],
+    truth: ArrayLike | None,
+    title: str | None,
+    source: str | None,
+    warnings: list[str],
+) -> Summary:
+    table, tree, counts = opened.table, opened.tree, opened.table.counts
+    of_panel = opened.by_panel(panel)
+    combined = diagnosis.expectation("combined").balanced_accuracy
+    panel_accuracy = rounded(expected_of_panel(of_panel, opened.combined, opened.posterior, counts, combined))
+    groups = group_parts(tree, diagnosis)
+    voters = voter_parts(opened, diagnosis, panel, groups)
+    estimate = table.pairs.covariance()
+    grouping, ended = opened.fitted.grouping, opened.fitted.convergence
+    votes = VotesPart(
+        n_items=table.n_items,
+        n_voters=table.n_voters,
+        n_patterns=table.n_patterns,
+        coverage=rounded(opened.cast.sum() / max(table.n_items * table.n_voters, 1)),
+        votes_per_item=rounded(opened.cast.sum() / max(table.n_items, 1), 2),
+        classes=[str(plain(label)) for label in opened.votes.classes],
+        class_shares=[rounded(share) for share in tree.class_prior],
+        vote_shares=[rounded(share) for share in opened.cast.sum(axis=1) / max(opened.cast.sum(), 1)],
+    )
+    expected = [
+        Expected(row.method, rounded(row.balanced_accuracy), interval(row.interval), row.voter)
+        for row in diagnosis.expected
+    ]
+    facts = Facts(
+        votes=votes,
+        groups=groups,
+        voters=voters,
+        diagnosis=diagnosis_part(opened, diagnosis),
+        panel=panel_part(opened, diagnosis, panel, panel_accuracy),
+        combined=rounded(combined),
+        effective_votes=rounded(diagnosis.effective_votes, 2),
+        effective_votes_interval=interval(diagnosis.effective_votes_interval, 2),
+        unexplained=rounded(
+            unexplained_share(estimate.covariance, tree.population_covariance(), estimate.standard_error)
+        ),
+        differs_from_majority=int(counts[opened.combined != opened.majority].sum()),
+        ambiguous=grouping is not None and grouping.ambiguous,
+        converged=ended is None or ended.converged,
+    )
+    verdict = None if grouping is None or not grouping.verdict else grouping.verdict
+    if facts.ambiguous and verdict is not None and verdict not in warnings:
+        warnings = [verdict, *warnings]
+    answer = Answer(
+        headline=headline(facts),
+        advice=what_to_do(facts),
+        verdict=verdict,
+        ambiguous=facts.ambiguous,
+        chance=rounded(facts.chance),
+        n_groups=len(groups),
+        n_sources=tree.n_groups,
+        n_echoing=sum(len(group.voters) for group in groups),
+        effective_votes=facts.effective_votes,
+        effective_votes_interval=facts.effective_votes_interval,
+        expected=[*expected, Expected("panel", panel_accuracy, None, f"of {len(panel)}")],
+        unexplained=facts.unexplained,
+        differs_from_majority=facts.differs_from_majority,
+    )
+    scored = None
+    if truth is not None:
+        labels = {"combined": opened.combined, "majority vote": opened.majority, "panel": of_panel}
+        by_item = {name: codes[table.inverse] for name, codes in labels.items()}
+        best = diagnosis.expectation("best single voter").column or 0
+        scored = truth_part(opened.votes.codes, np.asarray(truth), by_item, best, opened.n_classes)
+    return Summary(
+        schema=SCHEMA,
+        schema_version=SCHEMA_VERSION,
+        goldless_version=version("goldless"),
+        title=title or "votes",
+        source=source,
+        method=type(opened.model).__name__,
+        votes=votes,
+        answer=answer,
+        groups=groups,
+        voters=voters,
+        order=order_of(diagnosis.balanced_accuracy, groups),
+        panel=facts.panel,
+        matrices=matrices_part(opened, estimate, diagnosis),
+        diagnosis=facts.diagnosis,
+        patterns=pattern_parts(opened),
+        items=item_parts(opened, diagnosis.voters, groups),
+        structure=structure_part(opened, estimate),
+        warnings=[*warnings, *what_to_watch(facts)],
+        unknowable=unknowable(votes),
+        truth=scored,
+    )
