@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import numpy as np
@@ -19,6 +20,8 @@ from goldless import (
     OracleCI,
     OracleLatent,
     SpectralMetaLearner,
+    VotesError,
+    VoteStream,
     VotesWarning,
     balanced_accuracy,
     conditional_covariance,
@@ -26,7 +29,8 @@ from goldless import (
     random_model,
     simulate_votes,
 )
-from goldless.errors import VotesError
+from goldless.cli.errors import in_options
+from goldless.errors import HINTS
 
 X, Y = simulate_votes(400, groups=[3, 1, 1, 1], random_state=0, voter_accuracy=(0.75, 0.9), group_accuracy=(0.7, 0.9))
 LEARNERS = [
@@ -63,7 +67,7 @@ REFUSED = {
         VotesError,
         r"more than 100 different labels, such as 0.0, 1.0, 2.0, 3.0, 4.0, \.\.\.; are these scores\?",
     ),
-    "probabilities": ([[0.1, 0.9], [0.5, 1.0]], VotesError, r"numbers from 0 to 1, such as 0.1, .* in classes=\.\.\."),
+    "probabilities": ([[0.1, 0.9], [0.5, 1.0]], VotesError, r"numbers from 0 to 1, such as 0.1, .* in classes=\.\."),
     "capitals": (table(["Yes", "no"], ["yes", None]), VotesError, "'Yes' and 'yes' differ in capital letters only"),
     "minus one, zero, one": (
         [[-1, 0, 1]],
@@ -132,6 +136,111 @@ def test_fewer_voters_that_say_something_than_needed(learner):
 def test_a_vote_without_any_voter_that_uses_both_classes():
     with pytest.warns(VotesWarning), pytest.raises(ValueError, match=r"needs 1 different voter.* only 0 among 2"):
         MajorityVote().fit([[0, 1], [0, 1]])
+
+
+# -- classes that are listed ---------------------------------------------------------------------------------
+
+THREE = np.array([[-1, 0, 1], [0, 0, 1], [1, 1, 1], [-1, -1, 0]] * 10)
+
+
+def test_listed_classes_settle_what_minus_one_zero_and_one_mean():
+    votes = encode_votes(THREE, classes=[-1, 0, 1])
+    np.testing.assert_array_equal(votes.codes, THREE + 1)
+    model = MajorityVote(classes=[-1, 0, 1]).fit(THREE)
+    assert model.classes_.tolist() == [-1, 0, 1]
+    np.testing.assert_array_equal(model.predict(THREE[1:4]), [0, 1, -1])
+    np.testing.assert_array_equal(MajorityVote(classes=[1, 0, -1]).fit(THREE).classes_, [1, 0, -1])
+    as_stream = MajorityVote().fit(VoteStream(np.split(THREE, 8), classes=[-1, 0, 1]))
+    np.testing.assert_array_equal(as_stream.predict(THREE), model.predict(THREE))
+
+
+def test_a_class_that_nobody_votes_for_is_a_warning():
+    votes = np.where(X == 1, "yes", "no")
+    with pytest.warns(VotesWarning, match="Nobody votes for 'maybe'"):
+        model = DawidSkene(classes=["maybe", "no", "yes"]).fit(votes)
+    assert model.predict_proba(votes).shape == (400, 3)
+    np.testing.assert_array_equal(model.predict(votes), DawidSkene().fit(votes).predict(votes))
+
+
+@pytest.mark.parametrize(
+    ("classes", "sentence"),
+    [
+        (["no"], "Two classes or more must be listed, got 'no'"),
+        (["no", "yes", "no"], "The listed classes hold 'no' twice"),
+        (["no", "yes", "skip"], "'skip' is listed as a class and as 'no vote'"),
+        (
+            ["no", "maybe"],
+            r"Unknown label 'yes' in row 0, column 0: the classes are 'no', 'maybe'; add it to classes=...",
+        ),
+    ],
+)
+def test_lists_of_classes_that_cannot_be(classes, sentence):
+    with pytest.raises(VotesError, match=sentence):
+        MajorityVote(classes=classes, missing="skip").fit(table(["yes", "no", "no"], ["no", "yes", None]))
+
+
+def test_one_string_is_no_list_of_classes():
+    with pytest.raises(TypeError, match="classes must be a list of labels, got the one string 'ab'"):
+        MajorityVote(classes="ab").fit(table(["a", "b"]))
+
+
+def test_a_positive_class_is_one_of_two():
+    assert encode_votes([["a", "b"]], classes=["b", "a"], positive="b").classes.tolist() == ["a", "b"]
+    with pytest.raises(
+        VotesError, match=r"A positive label is for two classes, and there are 3: .*; leave out positive="
+    ):
+        encode_votes([["a", "b", "c"]], positive="c")
+
+
+def test_facts_of_classes_that_are_not_there():
+    votes = np.array([["a", "b", "c"], ["b", "b", "a"], ["c", "c", "c"], ["a", "a", "b"]] * 30)
+    with pytest.raises(
+        VotesError, match="anchors: the label 'd' of row 7 is none of the classes 'a', 'b', 'c'; list all"
+    ):
+        LatentSML().fit(votes, anchors={3: "a", 7: "d"})
+    with pytest.raises(ValueError, match=r"class_balance must be positive shares that sum to 1, got a sum of 1\.1"):
+        LatentSML().fit(votes, class_balance=[0.5, 0.3, 0.3])
+
+
+# -- the same error in other words -----------------------------------------------------------------------------
+
+
+def raised(votes, **rules):
+    with pytest.raises(VotesError) as caught:
+        encode_votes(votes, **rules)
+    return caught.value
+
+
+def test_errors_say_what_they_are_and_where():
+    error = raised([["a", "b"], ["b", "x"]], classes=["a", "b"])
+    assert (error.kind, error.hint, error.where) == ("unknown-label", "unseen", {"row": 1, "column": 1, "label": "x"})
+    again = pickle.loads(pickle.dumps(error.within("votes", file="votes")))
+    assert str(again) == f"votes: {error}"
+    assert again.where == {"file": "votes", **error.where}
+
+
+def test_python_names_parameters_and_the_command_line_options(tmp_path):
+    error = raised([[-1, 0, 1]])
+    assert "pass missing=0 if -1 and 1 are the classes, missing=-1 if" in str(error)
+    assert "pass --missing 0 if -1 and 1 are the classes, --missing -1 if" in in_options(error)
+    assert in_options(error).endswith("or --classes=-1,0,1 for three classes")
+    unseen = raised([["x"]], classes=["a", "b"])
+    assert in_options(unseen) == "Unknown label 'x' in row 0, column 0: the classes are 'a', 'b'"
+    path = tmp_path / "votes.csv"
+    path.write_text("a,b,n\n" + "".join(f"1,0,{row}\n" for row in range(200)))
+    for read in (LatentSML().fit, lambda path: LatentSML().fit(VoteStream(path))):
+        with pytest.raises(VotesError, match=r"pass it as id_column=\.\.\.; if it is no voter, as ignore=") as caught:
+            read(path)
+        assert "--" not in str(caught.value)
+        assert "pass it as --id-column; if it is no voter, as --ignore" in in_options(caught.value)
+
+
+@pytest.mark.parametrize("hint", HINTS)
+def test_every_hint_can_be_said_to_everybody(hint):
+    arguments = {"lacking": ["item", "voter"], "library": "pyarrow"}
+    error = VotesError("kind", "seen", hint, **arguments)
+    assert "{" not in str(error).replace('{"judge"', "")
+    assert "=..." not in in_options(error)
 
 
 # -- at predict ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from pyarrow import feather
+from pyarrow import feather, parquet
 
 import goldless as gl
 from goldless.io.files import VotesFileError, read_votes
@@ -154,7 +154,9 @@ def test_missing_and_positive_as_text():
     table = read("a,b,c\n1,0,-1\n-1,1,1\n", missing=["0"], positive="-1")
     assert table.votes.classes.tolist() == [1, -1]
     np.testing.assert_array_equal(table.votes.codes, [[0, -1, 1], [1, 0, 0]])
-    with pytest.raises(VotesFileError, match="pass missing=0 if .*, missing=-1 if .*, or classes=.-1, 0, 1. for three"):
+    with pytest.raises(
+        VotesFileError, match=r"pass missing=0 if .*, missing=-1 if .*, or classes=.-1, 0, 1. for three"
+    ):
         read("a,b,c\n1,0,-1\n-1,1,1\n")
 
 
@@ -356,3 +358,72 @@ def test_json_lines_may_lack_keys():
     lines = [{"x": "up", "y": "down"}, {"x": "down"}, {"y": "up", "z": None}]
     table = read("\n".join(map(json.dumps, lines)))
     np.testing.assert_array_equal(table.votes.codes, [[1, 0, -1], [0, -1, -1], [-1, 1, -1]])
+
+
+# -- more than two classes ----------------------------------------------------------------------------------
+
+COLOURS = "id,ann,bob,eve,truth\na,red,green,red,red\nb,green,green,,green\nc,blue,red,blue,blue\nd,blue,NA,green,\n"
+COLOUR_CODES = np.array([[2, 1, 2], [1, 1, -1], [0, 2, 0], [0, -1, 1]])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather", "jsonl", "npz"])
+@pytest.mark.parametrize("long", [False, True])
+def test_three_classes_in_every_format(kind, long, tmp_path):
+    frame = pd.read_csv(io.StringIO(COLOURS))
+    if kind == "npz":
+        votes = frame[["ann", "bob", "eve"]].fillna("").to_numpy().astype("U5")
+        truth = frame["truth"].fillna("").to_numpy().astype("U5")
+        np.savez(tmp_path / "votes.npz", votes=votes, truth=truth)
+    else:
+        if long:
+            frame = frame.melt(id_vars=["id", "truth"], var_name="worker", value_name="label")
+        path = tmp_path / f"votes.{kind}"
+        if kind == "csv":
+            frame.to_csv(path, index=False)
+        elif kind == "jsonl":
+            frame.to_json(path, orient="records", lines=True)
+        else:
+            getattr(frame.astype("category") if not long else frame, f"to_{kind}")(path)
+    table = read_votes(tmp_path / f"votes.{kind}", truth="truth")
+    assert table.votes.classes.tolist() == ["blue", "green", "red"]
+    np.testing.assert_array_equal(table.votes.codes, COLOUR_CODES)
+    assert table.truth.tolist() == [2, 1, 0, -1]
+
+
+def test_a_truth_that_nobody_votes_for_needs_listed_classes():
+    text = COLOURS.replace("blue,blue\n", "blue,white\n")
+    with pytest.raises(
+        VotesFileError, match=r"the truth holds 'white', but .*'red'; list all classes in classes=..."
+    ):
+        read(text, truth="truth")
+    table = read(text, truth="truth", classes=["red", "green", "blue", "white"])
+    assert table.truth.tolist() == [0, 1, 3, -1]
+    assert table.votes.codes.max() == 2
+
+
+def test_listed_classes_may_be_text_of_numbers():
+    table = read("a,b,c\n1,0,-1\n-1,1,1\n", classes=["-1", "0", "1"])
+    assert table.votes.classes.tolist() == [-1, 0, 1]
+    np.testing.assert_array_equal(table.votes.codes, [[2, 1, 0], [0, 2, 2]])
+    with pytest.raises(VotesFileError, match=r"Unknown label -1 in row 0, column 'c'.*; add it to classes=..."):
+        read("a,b,c\n1,0,-1\n-1,1,1\n", classes=["0", "1"])
+
+
+def test_rules_that_fire_on_one_class_each_are_voters():
+    lines = ["sport,money,music,art", *["s,,,", ",m,,", ",,u,", "s,,,a", ",m,u,"] * 5]
+    assert read("\n".join(lines)).votes.classes.tolist() == ["a", "m", "s", "u"]
+
+
+def test_words_of_a_dictionary_that_no_row_has_are_no_classes(tmp_path):
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 2, 1], pa.int8()), ["?", "no", "yes"])
+    parquet.write_table(pa.table({"a": column, "b": column, "c": column}), tmp_path / "votes.parquet")
+    assert read_votes(tmp_path / "votes.parquet").votes.classes.tolist() == ["no", "yes"]
+
+
+def test_a_long_file_of_one_class_can_be_labelled(tmp_path):
+    frame = long_table()
+    model = gl.MajorityVote().fit(read(WIDE).votes)
+    frame[frame.label == "yes"].to_csv(tmp_path / "yes.csv", index=False)
+    assert set(model.predict(tmp_path / "yes.csv")) == {"yes"}
+    np.savez(tmp_path / "codes.npz", votes=np.full((2, 3), "yes"), voters=["ann", "bob", "eve"])
+    assert set(model.predict(tmp_path / "codes.npz")) == {"yes"}

@@ -220,7 +220,9 @@ def test_labels_besides_the_listed_classes_are_named_with_their_place(tmp_path):
     frame.iloc[2500, 3] = "maybe"
     parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "votes.parquet")
     model = gl.LatentSML(classes=["no", "yes"])
-    said = r"Unknown label 'maybe' in row {}, column 'voter 3': the classes are 'no', 'yes'; add it to classes=..., or"
+    said = (
+        r"Unknown label 'maybe' in row {}, column 'voter 3': the classes are 'no', 'yes'; add it to classes=..., or"
+    )
     with pytest.raises(VotesError, match=said.format(2500)) as caught:
         model.fit(tmp_path / "votes.parquet")
     place = {"file": str(tmp_path / "votes.parquet"), "row": 2500, "column": "voter 3", "label": "maybe"}
@@ -403,7 +405,11 @@ def test_known_labels_of_an_iterator_are_picked_in_its_one_pass():
 
 @pytest.mark.parametrize(
     ("anchors", "words"),
-    [({5000: 1}, "rows 0 to 1999 of X, got 5000"), ({-1: 1}, r"\(from 0\) to labels, got -1"), ([1, 0], "each of 2000 rows, got 2")],
+    [
+        ({5000: 1}, "rows 0 to 1999 of X, got 5000"),
+        ({-1: 1}, r"\(from 0\) to labels, got -1"),
+        ([1, 0], "each of 2000 rows, got 2"),
+    ],
 )
 def test_rows_that_a_stream_does_not_have_are_refused(anchors, words):
     frame, _ = labelled_rows()
@@ -427,8 +433,13 @@ def test_items_of_files_are_found_by_name(kind, tmp_path):
 
 def draw_late(missing=0.1, n_items=2400, n_voters=8, n_late=300):
     """Votes of four classes, two of which only the last rows hold, one sorted before and one after the others."""
-    X, y = gl.simulate_votes(
-        n_items, [3] + [1] * (n_voters - 3), n_classes=4, missing_rate=missing, random_state=3, voter_accuracy=(0.7, 0.9)
+    X, _ = gl.simulate_votes(
+        n_items,
+        [3] + [1] * (n_voters - 3),
+        n_classes=4,
+        missing_rate=missing,
+        random_state=3,
+        voter_accuracy=(0.7, 0.9),
     )
     codes = np.where(np.isnan(X.astype(float)), -1, X).astype(int)
     early = codes[:-n_late]
@@ -475,7 +486,8 @@ def test_labels_far_from_the_start_of_files_are_classes_as_in_memory(kind, tmp_p
         assert_same_classes(model, expected, frame)
         np.testing.assert_array_equal(model.predict(path), expected.predict(frame))
         anchors = {5: "a", 7: "z", 9: "k"}
-        assert_same_classes(gl.LatentSML().fit(path, anchors=anchors), gl.LatentSML().fit(frame, anchors=anchors), frame)
+        model, expected_too = (gl.LatentSML().fit(votes, anchors=anchors) for votes in (path, frame))
+        assert_same_classes(model, expected_too, frame)
     found = gl.VoteStream(tmp_path / f"votes.{kind}").find_rows([2399])
     assert found == {2399: 2399}
 

@@ -14,9 +14,9 @@ _PACKAGE = __name__.partition(".")[0]
 HINTS = {
     "ambiguous-missing": "pass {missing:0} if -1 and 1 are the classes, {missing:-1} if 0 and 1 are, or "
     "{classes:[-1, 0, 1]} for three classes",
-    "scores": "are these scores? Make votes of them first, such as 1 where a probability is above 0.5 and 0 elsewhere",
-    "scores-or-classes": "if they are probabilities, make votes of them first, such as 1 where it is above 0.5 and 0 "
-    "elsewhere; if they are classes, list them in {classes}",
+    "scores": "are these scores? Make votes of them first, such as 1 above 0.5 and 0 elsewhere",
+    "scores-or-classes": "if they are probabilities, make votes of them first, such as 1 above 0.5 and 0 elsewhere; "
+    "if they are classes, list them in {classes}",
     "spelling": "spell them alike, or list the classes in {classes}",
     "one-type": "give all votes as one type",
     "nan-is-missing": "a missing vote is NaN",
@@ -27,8 +27,8 @@ HINTS = {
     "not-votes": "if it names the items, pass it as {id_column}; if it is no voter, as {ignore}; if each row is one "
     "vote, name its columns by {item}, {voter} and {label}",
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
-    "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what is no "
-    "vote in {ignore}",
+    "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
+    "is no vote in {ignore}",
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
     "own-names": "give every voter its own name",
@@ -41,7 +41,7 @@ HINTS = {
     "known-formats": "votes are read from CSV, TSV, Parquet, Feather, npz or JSON lines",
     "as-csv": "save it as CSV",
     "json-lines": "each line is to be an object of its own: jq -c '.[]' makes such lines",
-    "json-object": "each line is one object, such as {{\"judge\": \"yes\"}}",
+    "json-object": 'each line is one object, such as {{"judge": "yes"}}',
     "no-pickle": "save votes as numbers or fixed-width strings",
     "one-kind": "keep one kind in a folder",
     "install": "pip install {library}",

@@ -81,9 +81,7 @@ def read_votes(
     >>> table.how
     'Read as CSV, wide: 2 items (rows) x 3 voters (columns).'
     """
-    rules = LabelRules(
-        None if classes is None else as_classes(list(classes)), labels_of(missing), positive
-    )
+    rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
     options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules)
     return read_table(source, options, delimiter=delimiter, header=header, encoding=encoding, progress=progress)
 

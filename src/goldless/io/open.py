@@ -149,8 +149,9 @@ class VoteStream:
         reader = self._reader
         files = understand(self.source, options, reader)
         if files is None:
-            how = {"delimiter": reader.delimiter, "header": reader.header, "encoding": reader.encoding}
-            return read_table(self.source, options, **how).votes
+            return read_table(
+                self.source, options, delimiter=reader.delimiter, header=reader.header, encoding=reader.encoding
+            ).votes
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
 

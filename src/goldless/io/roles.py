@@ -55,7 +55,8 @@ def check_names(by_name: dict[str, Column], options: ReadOptions, name: str) -> 
             there = ", ".join(repr(column) for column in list(by_name)[:8]) + (", ..." if len(by_name) > 8 else "")
             raise VotesError(
                 "unknown-column",
-                f"the {role} {wanted!r} is not in {name}" + (nearest(wanted, by_name) or f"; its columns are {there}"),
+                f"the {role} {wanted!r} is not in {name}"
+                + (nearest(wanted, by_name) or f"; its columns are {there}"),
                 where={"file": name, "column": wanted},
             )
 

@@ -67,8 +67,8 @@ def _read_wide(table: Columns, by_name: dict[str, Column], options: ReadOptions,
     if many and (stranger := _nothing_in_common(voters)) is not None:
         raise VotesError(
             "no-common-label",
-            f"column {short(stranger.name)!r} of {name} shares no label with the others, so they are not votes on one "
-            "question",
+            f"column {short(stranger.name)!r} of {name} shares no label with the others, so they are not votes on "
+            "one question",
             "long-or-drop",
             {"file": name, "column": stranger.name},
         )
@@ -91,8 +91,8 @@ def _read_wide(table: Columns, by_name: dict[str, Column], options: ReadOptions,
 def _nothing_in_common(columns: Sequence[Column]) -> Column | None:
     """Return a column of several values that no other column has, if that is odd.
 
-    Voters may each know one class, as rules do that fire on it or not at all. A column of three words of its own is no
-    such voter, nor one of two where no two columns share a word.
+    Voters may each know one class, as rules do that fire on it or not at all. A column of three words of its own is
+    no such voter, nor one of two where no two columns share a word.
     """
     words = [{str(value).casefold() for value in column.values if isinstance(value, str)} for column in columns]
     apart = [

@@ -26,7 +26,7 @@ _MANY = 8  # more distinct labels than this are found by sorting
 Place = Callable[[Any], str]  # says where a label first occurs, such as " in row 3, column 'ann'"
 
 
-class NewLabels(Exception):  # noqa: N818 - no error: the alphabet grows, and the votes are read again
+class NewLabels(Exception):
     """Votes hold labels that are neither classes nor missing."""
 
     def __init__(self, labels: Iterable):
@@ -452,7 +452,9 @@ def _check_listed(labels: list, draft: Alphabet) -> None:
     _check_number(labels)
     for number, label in enumerate(labels):
         if any(draft.same(label, other) for other in labels[:number]):
-            raise VotesError("classes", f"The listed classes hold {short_repr(label)} twice", where={"label": plain(label)})
+            raise VotesError(
+                "classes", f"The listed classes hold {short_repr(label)} twice", where={"label": plain(label)}
+            )
         if draft.means_missing(label):
             raise VotesError(
                 "classes", f"{short_repr(label)} is listed as a class and as 'no vote'", where={"label": plain(label)}

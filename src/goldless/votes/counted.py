@@ -71,7 +71,8 @@ class CountedVotes:
         if sketch.is_sample and not source.again and not isinstance(engine, MemoryEngine):
             raise VotesError(
                 "read-once",
-                f"The votes have more than {MANY_PATTERNS:,} different patterns, and an iterator can be read only once",
+                f"The votes have more than {MANY_PATTERNS:,} different patterns, and an iterator can be read only "
+                "once",
                 "read-again",
             )
         return cls(votes, None, sketch, engine if sketch.is_sample else None, picked)

@@ -109,7 +109,6 @@ class StreamEngine:
         NewLabels
             At the end, with all labels that the alphabet of the rows lacks.
         """
-
         new: set = set()
 
         def apply(make: Callable[[], Rows]) -> tuple[int, Any]:

@@ -148,9 +148,7 @@ class VoteSource:
         try:
             counting = self._count(wanted)
         except NewLabels as new:
-            grown = self.alphabet.grown(new.labels)
-            assert len(grown) > len(self.alphabet), new.labels
-            return replace(self, alphabet=grown).count(wanted)
+            return replace(self, alphabet=self.alphabet.grown(new.labels)).count(wanted)
         growing = self.passes.growing
         if growing is None or len(growing.alphabet) == len(self.alphabet):
             return counting

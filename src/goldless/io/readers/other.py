@@ -18,9 +18,9 @@ from goldless.io.readers.columns import (
     Columns,
     DistinctValues,
     Progress,
-    too_wide,
     damaged,
     empty_file,
+    too_wide,
 )
 
 
@@ -78,9 +78,7 @@ def _an_array(name: str) -> VotesError:
 
 
 def _bad_line(name: str, number: int, what: str) -> VotesError:
-    return VotesError(
-        "json-line", f"{name}: line {number} {what}", "json-object", {"file": name, "line": number}
-    )
+    return VotesError("json-line", f"{name}: line {number} {what}", "json-object", {"file": name, "line": number})
 
 
 def read_arrow(stream: BinaryIO, name: str, kind: str) -> Columns:
@@ -90,7 +88,11 @@ def read_arrow(stream: BinaryIO, name: str, kind: str) -> Columns:
         from pyarrow import feather, parquet
     except ImportError:
         raise VotesError(
-            "library", f"{name} is {kind.capitalize()}, which needs pyarrow", "install", {"file": name}, library="pyarrow"
+            "library",
+            f"{name} is {kind.capitalize()}, which needs pyarrow",
+            "install",
+            {"file": name},
+            library="pyarrow",
         ) from None
     try:
         if kind == "parquet":
@@ -139,7 +141,9 @@ def read_npz(stream: BinaryIO, name: str) -> dict[str, NDArray]:
             read = {key: arrays[key] for key in arrays.files}
             if not all(isinstance(array, np.ndarray) for array in read.values()):
                 raise VotesError(
-                    "format", f"{name} is a zip file but not npz, which holds arrays and nothing else", where={"file": name}
+                    "format",
+                    f"{name} is a zip file but not npz, which holds arrays and nothing else",
+                    where={"file": name},
                 )
             return {key: _not_bytes(array) for key, array in read.items()}
     except (VotesError, MemoryError):

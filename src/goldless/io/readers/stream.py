@@ -184,9 +184,7 @@ def _check_columns(path: str, wanted: list[str], present: list[str]) -> None:
 
 
 def _no_column(path: str, name: Any, why: str) -> VotesError:
-    return VotesError(
-        "unknown-column", f"{path} has no column {name!r}, {why}", where={"file": path, "column": name}
-    )
+    return VotesError("unknown-column", f"{path} has no column {name!r}, {why}", where={"file": path, "column": name})
 
 
 def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Piece] | None:
