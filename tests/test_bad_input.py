@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import numpy as np
@@ -19,6 +20,8 @@ from goldless import (
     OracleCI,
     OracleLatent,
     SpectralMetaLearner,
+    VotesError,
+    VoteStream,
     VotesWarning,
     balanced_accuracy,
     conditional_covariance,
@@ -26,6 +29,8 @@ from goldless import (
     random_model,
     simulate_votes,
 )
+from goldless.cli.errors import in_options
+from goldless.errors import HINTS
 
 X, Y = simulate_votes(400, groups=[3, 1, 1, 1], random_state=0, voter_accuracy=(0.75, 0.9), group_accuracy=(0.7, 0.9))
 LEARNERS = [
@@ -57,14 +62,21 @@ REFUSED = {
     "infinite": ([[0, 1], [1, np.inf]], ValueError, r"infinity \(inf\) in row 1, column 1: .* NaN"),
     "infinite in a frame": (pd.DataFrame({"a": [0, 1], "b": [-np.inf, 1]}), ValueError, "in row 0, column 'b'"),
     "infinite object": (table([0, 1, np.inf]), ValueError, "in row 0, column 2"),
-    "three numbers": ([[0, 1], [1, 2]], ValueError, r"0, 1, 2 \(the third is in row 1, column 1\).* missing=\.\.\."),
-    "three strings": (table(["a", "b"], ["c", None]), ValueError, r"'a', 'b', 'c' \(the third is in row 1"),
-    "three in a frame": (pl.DataFrame({"x": [0, 1], "y": [0, 5]}), ValueError, "third is in row 1, column 'y'"),
-    "many": (np.arange(600.0).reshape(60, 10), ValueError, r"600 labels: 0.0, 1.0, 2.0, 3.0, 4.0, \.\.\."),
-    "minus one, zero, one": ([[-1, 0, 1]], ValueError, "missing=0 if .* missing=-1 if"),
+    "many": (
+        np.arange(600.0).reshape(60, 10),
+        VotesError,
+        r"more than 100 different labels, such as 0.0, 1.0, 2.0, 3.0, 4.0, \.\.\.; are these scores\?",
+    ),
+    "probabilities": ([[0.1, 0.9], [0.5, 1.0]], VotesError, r"numbers from 0 to 1, such as 0.1, .* in classes=\.\."),
+    "capitals": (table(["Yes", "no"], ["yes", None]), VotesError, "'Yes' and 'yes' differ in capital letters only"),
+    "minus one, zero, one": (
+        [[-1, 0, 1]],
+        VotesError,
+        r"missing=0 if .*, missing=-1 if .*, or classes=\[-1, 0, 1\] for three classes",
+    ),
     "one class": ([[1, 1], [1, 1]], ValueError, r"only one class occurs in the votes \(1\)"),
     "all missing": ([[None, np.nan]], ValueError, "all votes are missing"),
-    "mixed types": (table([1, "a"], [0, "b"]), ValueError, "such as 'a' and numbers such as 0 .in row 1, column 0"),
+    "mixed types": (table([1, "a"], [0, "b"]), ValueError, "such as 'a' and numbers such as 0 in row 1, column 0"),
     "mixed list": ([[1, "a"]], ValueError, "Labels of different types"),
     "mixed columns": (pd.DataFrame({"n": [0, 1], "s": ["a", "b"]}), ValueError, "different types.*column 'n'"),
     "lists": (table([0, None], [1, None]), TypeError, "the vote in row 1, column 1 is a list"),
@@ -94,7 +106,7 @@ def test_several_labels_where_one_is_asked(name):
 
 
 def test_positive_that_never_occurs():
-    with pytest.raises(ValueError, match="positive='yes' is not one of the labels 0, 1"):
+    with pytest.raises(ValueError, match="The positive label 'yes' is not one of the labels 0, 1"):
         encode_votes([[0, 1]], positive="yes")
 
 
@@ -124,6 +136,111 @@ def test_fewer_voters_that_say_something_than_needed(learner):
 def test_a_vote_without_any_voter_that_uses_both_classes():
     with pytest.warns(VotesWarning), pytest.raises(ValueError, match=r"needs 1 different voter.* only 0 among 2"):
         MajorityVote().fit([[0, 1], [0, 1]])
+
+
+# -- classes that are listed ---------------------------------------------------------------------------------
+
+THREE = np.array([[-1, 0, 1], [0, 0, 1], [1, 1, 1], [-1, -1, 0]] * 10)
+
+
+def test_listed_classes_settle_what_minus_one_zero_and_one_mean():
+    votes = encode_votes(THREE, classes=[-1, 0, 1])
+    np.testing.assert_array_equal(votes.codes, THREE + 1)
+    model = MajorityVote(classes=[-1, 0, 1]).fit(THREE)
+    assert model.classes_.tolist() == [-1, 0, 1]
+    np.testing.assert_array_equal(model.predict(THREE[1:4]), [0, 1, -1])
+    np.testing.assert_array_equal(MajorityVote(classes=[1, 0, -1]).fit(THREE).classes_, [1, 0, -1])
+    as_stream = MajorityVote().fit(VoteStream(np.split(THREE, 8), classes=[-1, 0, 1]))
+    np.testing.assert_array_equal(as_stream.predict(THREE), model.predict(THREE))
+
+
+def test_a_class_that_nobody_votes_for_is_a_warning():
+    votes = np.where(X == 1, "yes", "no")
+    with pytest.warns(VotesWarning, match="Nobody votes for 'maybe'"):
+        model = DawidSkene(classes=["maybe", "no", "yes"]).fit(votes)
+    assert model.predict_proba(votes).shape == (400, 3)
+    np.testing.assert_array_equal(model.predict(votes), DawidSkene().fit(votes).predict(votes))
+
+
+@pytest.mark.parametrize(
+    ("classes", "sentence"),
+    [
+        (["no"], "Two classes or more must be listed, got 'no'"),
+        (["no", "yes", "no"], "The listed classes hold 'no' twice"),
+        (["no", "yes", "skip"], "'skip' is listed as a class and as 'no vote'"),
+        (
+            ["no", "maybe"],
+            r"Unknown label 'yes' in row 0, column 0: the classes are 'no', 'maybe'; add it to classes=...",
+        ),
+    ],
+)
+def test_lists_of_classes_that_cannot_be(classes, sentence):
+    with pytest.raises(VotesError, match=sentence):
+        MajorityVote(classes=classes, missing="skip").fit(table(["yes", "no", "no"], ["no", "yes", None]))
+
+
+def test_one_string_is_no_list_of_classes():
+    with pytest.raises(TypeError, match="classes must be a list of labels, got the one string 'ab'"):
+        MajorityVote(classes="ab").fit(table(["a", "b"]))
+
+
+def test_a_positive_class_is_one_of_two():
+    assert encode_votes([["a", "b"]], classes=["b", "a"], positive="b").classes.tolist() == ["a", "b"]
+    with pytest.raises(
+        VotesError, match=r"A positive label is for two classes, and there are 3: .*; leave out positive="
+    ):
+        encode_votes([["a", "b", "c"]], positive="c")
+
+
+def test_facts_of_classes_that_are_not_there():
+    votes = np.array([["a", "b", "c"], ["b", "b", "a"], ["c", "c", "c"], ["a", "a", "b"]] * 30)
+    with pytest.raises(
+        VotesError, match="anchors: the label 'd' of row 7 is none of the classes 'a', 'b', 'c'; list all"
+    ):
+        LatentSML().fit(votes, anchors={3: "a", 7: "d"})
+    with pytest.raises(ValueError, match=r"class_balance must be positive shares that sum to 1, got a sum of 1\.1"):
+        LatentSML().fit(votes, class_balance=[0.5, 0.3, 0.3])
+
+
+# -- the same error in other words -----------------------------------------------------------------------------
+
+
+def raised(votes, **rules):
+    with pytest.raises(VotesError) as caught:
+        encode_votes(votes, **rules)
+    return caught.value
+
+
+def test_errors_say_what_they_are_and_where():
+    error = raised([["a", "b"], ["b", "x"]], classes=["a", "b"])
+    assert (error.kind, error.hint, error.where) == ("unknown-label", "unseen", {"row": 1, "column": 1, "label": "x"})
+    again = pickle.loads(pickle.dumps(error.within("votes", file="votes")))
+    assert str(again) == f"votes: {error}"
+    assert again.where == {"file": "votes", **error.where}
+
+
+def test_python_names_parameters_and_the_command_line_options(tmp_path):
+    error = raised([[-1, 0, 1]])
+    assert "pass missing=0 if -1 and 1 are the classes, missing=-1 if" in str(error)
+    assert "pass --missing 0 if -1 and 1 are the classes, --missing -1 if" in in_options(error)
+    assert in_options(error).endswith("or --classes=-1,0,1 for three classes")
+    unseen = raised([["x"]], classes=["a", "b"])
+    assert in_options(unseen) == "Unknown label 'x' in row 0, column 0: the classes are 'a', 'b'"
+    path = tmp_path / "votes.csv"
+    path.write_text("a,b,n\n" + "".join(f"1,0,{row}\n" for row in range(200)))
+    for read in (LatentSML().fit, lambda path: LatentSML().fit(VoteStream(path))):
+        with pytest.raises(VotesError, match=r"pass it as id_column=\.\.\.; if it is no voter, as ignore=") as caught:
+            read(path)
+        assert "--" not in str(caught.value)
+        assert "pass it as --id-column; if it is no voter, as --ignore" in in_options(caught.value)
+
+
+@pytest.mark.parametrize("hint", HINTS)
+def test_every_hint_can_be_said_to_everybody(hint):
+    arguments = {"lacking": ["item", "voter"], "library": "pyarrow"}
+    error = VotesError("kind", "seen", hint, **arguments)
+    assert "{" not in str(error).replace('{"judge"', "")
+    assert "=..." not in in_options(error)
 
 
 # -- at predict ---------------------------------------------------------------------------------------------
@@ -250,8 +367,8 @@ def test_parameters_are_checked_at_fit(estimator, sentence):
 @by_learner
 def test_a_fit_that_fails_leaves_nothing_of_an_earlier_one(learner):
     model = clone(learner).fit(X, Y)
-    with pytest.raises(ValueError, match="hold 6 labels"):
-        model.fit(np.where(X == X, np.arange(6), 0), Y)
+    with pytest.raises(ValueError, match="only one class occurs"):
+        model.fit(np.ones_like(X), Y)
     with pytest.raises(NotFittedError):
         model.predict(X)
 

@@ -14,7 +14,8 @@ from pyarrow import parquet
 
 import goldless as gl
 from goldless.cli import main
-from goldless.io.dask import DaskBlocks
+from goldless.errors import VotesError
+from goldless.votes.dask import DaskEngine
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
 
@@ -67,14 +68,14 @@ def test_a_dask_frame_is_the_frame_and_only_small_arrays_come_back(client, frame
     import dask.dataframe as dd
 
     sizes = []
-    fold = DaskBlocks._fold
+    total = DaskEngine.sum
 
-    def weighed(self, of_block, combine):
-        result = fold(self, of_block, combine)
-        sizes.append(len(pickle.dumps(result)) + len(pickle.dumps(of_block)))
+    def weighed(self, function):
+        result = total(self, function)
+        sizes.append(len(pickle.dumps(result)) + len(pickle.dumps(function)))
         return result
 
-    monkeypatch.setattr(DaskBlocks, "_fold", weighed)
+    monkeypatch.setattr(DaskEngine, "sum", weighed)
     done = []
     votes = dd.from_pandas(frame, npartitions=5)
     model = gl.LatentSML().fit(gl.VoteStream(votes, progress=done.append))
@@ -88,14 +89,14 @@ def test_a_killed_worker_changes_nothing(client, frame, in_memory, monkeypatch):
     import dask.dataframe as dd
 
     victims = list(client.run(os.getpid).values())[:1]
-    total = DaskBlocks.sum
+    total = DaskEngine.sum
 
     def sum_and_kill(self, function):
         if victims:
             os.kill(victims.pop(), signal.SIGKILL)  # its blocks are gone, and have to be made again
         return total(self, function)
 
-    monkeypatch.setattr(DaskBlocks, "sum", sum_and_kill)
+    monkeypatch.setattr(DaskEngine, "sum", sum_and_kill)
     model = gl.LatentSML().fit(dd.from_pandas(frame, npartitions=4))
     assert not victims
     assert_same(model, in_memory, frame)
@@ -111,6 +112,72 @@ def test_a_bag_of_blocks_with_few_patterns_is_the_table_bit_for_bit(client, fram
         expected, model = gl.LatentSML().fit(few.to_numpy()), gl.LatentSML().fit(bag)
     np.testing.assert_array_equal(model.sensitivity_, expected.sensitivity_)
     assert model.how_counted_ == expected.how_counted_
+
+
+def late_words(n_items=6000, n_voters=9, n_late=500):
+    """Votes of three classes, one of which only the last rows hold; it is sorted before the others."""
+    X, _ = gl.simulate_votes(n_items, [3] + [1] * (n_voters - 3), n_classes=3, missing_rate=0.1, random_state=4)
+    codes = np.where(np.isnan(X.astype(float)), -1, X).astype(int)
+    codes[:-n_late][codes[:-n_late] == 2] = 1
+    words = np.array(["no", "yes", "maybe", None], dtype=object)[codes]
+    return pd.DataFrame(words, columns=[f"voter {i}" for i in range(n_voters)], dtype=object)
+
+
+@pytest.mark.parametrize("kind", ["frame", "bag", "files", "without a cluster"])
+def test_three_classes_one_of_them_late(kind, request, tmp_path, monkeypatch):
+    import dask.bag as db
+    import dask.dataframe as dd
+
+    words = late_words()
+    if kind != "without a cluster":
+        client = request.getfixturevalue("client")
+    if kind == "bag":
+        votes = db.from_sequence([words.iloc[i : i + 700] for i in range(0, 6000, 700)], npartitions=4)
+    elif kind == "files":
+        monkeypatch.setattr("goldless.io.readers.stream._HEAD_ROWS", 256)
+        parquet.write_table(pa.Table.from_pandas(words), tmp_path / "votes.parquet", row_group_size=700)
+        votes = gl.VoteStream(tmp_path / "votes.parquet", batch_rows=128, client=client)
+    else:
+        votes = dd.from_pandas(words, npartitions=5)
+    anchors = {3: "no", 5999: "maybe", 17: "yes"}
+    for facts in ({}, {"anchors": anchors}):
+        expected, model = gl.LatentSML().fit(words, **facts), gl.LatentSML().fit(votes, **facts)
+        assert model.classes_.tolist() == ["maybe", "no", "yes"]
+        np.testing.assert_array_equal(model.groups_, expected.groups_)
+        np.testing.assert_allclose(model.confusion_, expected.confusion_, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(model.class_balance_, expected.class_balance_, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(model.predict(votes), expected.predict(words))
+        np.testing.assert_allclose(model.predict_proba(votes), expected.predict_proba(words), rtol=0, atol=1e-12)
+
+
+def test_one_pass_counts_and_one_more_if_labels_are_new(client, frame, monkeypatch):
+    import dask.dataframe as dd
+
+    passes = []
+    total = DaskEngine.sum
+    monkeypatch.setattr(DaskEngine, "sum", lambda self, function: passes.append(function) or total(self, function))
+    few = frame.iloc[:20_000, :9]
+    gl.MajorityVote().fit(dd.from_pandas(few, npartitions=3))
+    assert len(passes) == 1
+    passes.clear()
+    words = late_words()
+    gl.MajorityVote().fit(dd.from_pandas(words, npartitions=6))
+    assert len(passes) == 2
+
+
+def test_a_label_that_the_fit_never_saw_is_named_from_a_worker(client):
+    import dask.dataframe as dd
+
+    words = late_words()
+    model = gl.DawidSkene().fit(words.replace("maybe", "no"))
+    votes = dd.from_pandas(words, npartitions=3)
+    said = r"Partition 2 of the votes: Unknown label 'maybe' in row \d+, column 'voter \d'.*; unknown='missing'"
+    with pytest.raises(VotesError, match=said) as caught:
+        model.predict(votes)
+    assert (caught.value.kind, caught.value.where["partition"]) == ("unknown-label", 2)
+    np.testing.assert_array_equal(
+        model.predict(votes, unknown="missing"), model.predict(words.replace("maybe", None))
+    )
 
 
 def test_combine_on_a_cluster(client, cluster, frame, tmp_path, capsys):

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldless import encode_votes
+from goldless.votes.alphabet import MISSING, UNKNOWN, Alphabet, LabelRules, NewLabels, as_read
 
 CODES = np.array([[0, 1, -1], [1, 1, 0], [-1, 0, 1], [0, 0, 1]], dtype=np.int8)
 
@@ -183,3 +184,82 @@ def test_a_class_may_be_written_in_another_number_type():
     X = np.array([[1, True, 1.0, np.int8(1)], [0, False, 0.0, np.float32(0)]], dtype=object)
     np.testing.assert_array_equal(encode_votes(X).codes, [[1] * 4, [0] * 4])
     np.testing.assert_array_equal(encode_votes(X, classes=np.array([0, 1], dtype=np.int8)).codes, [[1] * 4, [0] * 4])
+
+
+# -- alphabets ----------------------------------------------------------------------------------------------
+
+
+@given(
+    labels=st.lists(st.text("abcdefgh", min_size=1, max_size=3), min_size=2, max_size=30, unique=True),
+    first=st.integers(2, 30),
+)
+def test_an_alphabet_that_grows_is_that_of_all_labels(labels, first):
+    whole = LabelRules().alphabet(labels)
+    head = LabelRules().alphabet(labels[:first])
+    assert head.grown(labels[first:]).values.tolist() == whole.values.tolist() == sorted(labels)
+    longer = head.extended(labels[first:])
+    assert longer.values[: len(head)].tolist() == head.values.tolist()
+    codes = longer.codes(np.array(labels))
+    np.testing.assert_array_equal(longer.codes_in(whole)[codes], whole.codes(np.array(labels)))
+
+
+@given(votes=st.lists(st.sampled_from([0, 1, 2, 7, -1, None]), min_size=1, max_size=30))
+def test_one_label_is_coded_as_many(votes):
+    alphabet = LabelRules(missing=(-1,)).alphabet([0, 1, 2])
+    expected = [alphabet.code(label) for label in votes]
+    assert alphabet.codes(np.array(votes, dtype=object)).tolist() == expected
+    numbers = np.array([np.nan if label is None else label for label in votes], dtype=float)
+    assert alphabet.codes(numbers).tolist() == expected
+
+
+def test_unknown_labels_are_told_from_missing_ones():
+    growing, fixed = LabelRules().alphabet(["a", "b"]), LabelRules(np.array(["a", "b"])).alphabet(())
+    lenient = growing.settled()
+    assert [alphabet.code("x") for alphabet in (growing, fixed, lenient)] == [UNKNOWN, UNKNOWN, MISSING]
+    assert lenient.codes(np.array(["x", "a"])).tolist() == [MISSING, 0]
+    assert [alphabet.grows for alphabet in (growing, fixed, lenient)] == [True, False, False]
+    assert growing.strangers(np.array(["a", "x", "y", "x"])) == {"x", "y"}
+
+
+def test_new_labels_add():
+    assert (NewLabels("a") + NewLabels("b") + 3).labels == {"a", "b"}
+    assert sum([1, 2, NewLabels("a")], NewLabels("c")).labels == {"a", "c"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "read"),
+    [
+        (["1", "1.0", "2"], [1, 2]),
+        (["1", "x"], ["1", "x"]),
+        ([1, "x"], ["1", "x"]),
+        ([1, "2"], [1, 2]),
+        ([" yes ", "yes"], ["yes"]),
+        ([True, False], [True, False]),
+        (["inf", "1"], ["inf", "1"]),
+    ],
+)
+def test_labels_of_files_are_numbers_if_all_are(labels, read):
+    assert as_read(labels) == read
+    alphabet = Alphabet(np.array(read), text=True)
+    assert all(alphabet.code(label) >= 0 for label in labels)
+
+
+def test_several_classes_keep_their_type_and_order():
+    X = np.array([[3, 1, 2], [2, 2, 1]], dtype=np.int16)
+    votes = encode_votes(X)
+    assert votes.classes.dtype == np.int16
+    np.testing.assert_array_equal(votes.codes, X - 1)
+    given = encode_votes(X, classes=[3, 2, 1])
+    np.testing.assert_array_equal(given.codes, 3 - X)
+    assert encode_votes(given).classes.tolist() == [3, 2, 1]
+    np.testing.assert_array_equal(encode_votes(given, classes=[1, 2, 3]).codes, votes.codes)
+    lenient = encode_votes(X, classes=[1, 2], unknown="missing")
+    np.testing.assert_array_equal(lenient.codes, [[-1, 0, 1], [1, 1, 0]])
+    np.testing.assert_array_equal(encode_votes(given, classes=[1, 2], unknown="missing").codes, lenient.codes)
+
+
+def test_large_arrays_of_three_labels_are_coded_in_parts():
+    X = np.tile(np.array([[0, 2, 5], [5, 5, 2]], dtype=np.int8), (150_000, 1))
+    codes = encode_votes(X).codes
+    np.testing.assert_array_equal(codes[:2], [[0, 1, 2], [2, 2, 1]])
+    np.testing.assert_array_equal(codes, np.tile(codes[:2], (150_000, 1)))

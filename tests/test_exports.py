@@ -24,6 +24,7 @@ PUBLIC = [
     "TreeModel",
     "VoteStream",
     "Votes",
+    "VotesError",
     "VotesWarning",
     "assign_groups",
     "balanced_accuracy",

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from pyarrow import feather
+from pyarrow import feather, parquet
 
 import goldless as gl
 from goldless.io.files import VotesFileError, read_votes
@@ -104,7 +104,7 @@ def test_arrays(tmp_path):
     np.testing.assert_array_equal(table.votes.codes, [[1, 0, 1], [0, -1, 1]])
     assert table.truth.tolist() == [1, 0]
     assert table.votes.voters.tolist() == ["a", "b", "c"]
-    assert "pass --truth truth" in read_votes(tmp_path / "votes.npz", missing=[0]).notes[0]
+    assert "'truth' was not read; pass it as truth" in read_votes(tmp_path / "votes.npz", missing=[0]).notes[0]
 
 
 # -- shape --------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_a_long_table_by_given_columns():
     np.testing.assert_array_equal(table.votes.codes, [[1, 0], [0, -1]])
     assert table.votes.voters.tolist() == ["x", "y"]
     assert "long ('q', 'who', 'said')" in table.how
-    with pytest.raises(VotesFileError, match="--voter and --label too"):
+    with pytest.raises(VotesFileError, match=r"three columns; name the others by voter=\.\.\. and label=\.\.\."):
         read(text, item="q")
 
 
@@ -139,7 +139,7 @@ def test_truth_is_split_off_and_never_a_voter():
     table = read(text, truth="truth")
     assert table.votes.voters.tolist() == ["ann", "bob"]
     assert table.truth.tolist() == [1, 0, 0, 0]
-    assert "pass --truth truth" in read(text).notes[0]
+    assert "'truth' was read as a voter; if it holds the truth, pass it as truth" in read(text).notes[0]
     long = "item,voter,label,gold\n1,x,up,up\n1,y,down,up\n2,x,down,\n"
     assert read(long, truth="gold").truth.tolist() == [1, -1]
     with pytest.raises(VotesFileError, match="the truth holds 'maybe'"):
@@ -154,7 +154,9 @@ def test_missing_and_positive_as_text():
     table = read("a,b,c\n1,0,-1\n-1,1,1\n", missing=["0"], positive="-1")
     assert table.votes.classes.tolist() == [1, -1]
     np.testing.assert_array_equal(table.votes.codes, [[0, -1, 1], [1, 0, 0]])
-    with pytest.raises(VotesFileError, match="pass --missing 0 if"):
+    with pytest.raises(
+        VotesFileError, match=r"pass missing=0 if .*, missing=-1 if .*, or classes=.-1, 0, 1. for three"
+    ):
         read("a,b,c\n1,0,-1\n-1,1,1\n")
 
 
@@ -190,12 +192,12 @@ BAD = {
     ),
     "huge field": (b'a,b\n"' + b"x" * 10**6 + b'",no\n', "more than 131,072 characters"),
     "huge plain field": (b"a,b\n" + b"x" * 10**6 + b",no\nyes,no\n", "more than 131,072 characters"),
-    "latin-1": ("a,b\noui,non\nété,oui\n".encode("latin-1"), "--encoding, such as latin-1"),
-    "latin-1 header": ("é,b\noui,non\nnon,oui\n".encode("latin-1"), "--encoding, such as latin-1"),
-    "utf-16": ("a,b\nyes,no\n".encode("utf-16"), "--encoding, such as latin-1 or utf-16"),
+    "latin-1": ("a,b\noui,non\nété,oui\n".encode("latin-1"), "pass its encoding=..., such as latin-1"),
+    "latin-1 header": ("é,b\noui,non\nnon,oui\n".encode("latin-1"), "pass its encoding=..., such as latin-1"),
+    "utf-16": ("a,b\nyes,no\n".encode("utf-16"), "pass its encoding=..., such as latin-1 or utf-16"),
     "one class": (b"a,b,c\nyes,yes,yes\nyes,yes,yes\n", "only one class"),
-    "three classes": (b"a,b,c\nyes,no,maybe\nyes,yes,no\n", "Two classes are needed"),
-    "text": (b"a,b,note\n" + b"".join(b"yes,no,n%d\n" % i for i in range(60)), "if it is no voter --ignore"),
+    "all missing": (b"a,b,c\nNA,,NA\n,null,\n", "all votes are missing"),
+    "text": (b"a,b,note\n" + b"".join(b"yes,no,n%d\n" % i for i in range(60)), "shares no label with the others"),
     "bad json": (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
     "json list": (b'{"a": [1]}\n', "plain values"),
     "json scalar": (b'{"a": 1}\n3\n', "line 2 is not a JSON object"),
@@ -203,19 +205,19 @@ BAD = {
     "cut npz": (b"PK\x03\x04" + b"\0" * 50, "begins like a zip file but is not npz"),
     "cut gzip": (gzip.compress(WIDE.encode())[:-12], "is a damaged gzip file"),
     "damaged gzip": (gzip.compress(WIDE.encode() * 50)[:40] + b"\xff" * 40, "is a damaged gzip file"),
-    "long label": (b"a,b,c\nyes,no," + b"x" * 10**5 + b"\nno,no,yes\n", "xxx…"),
+    "long label": (b"a,b,c\nyes,no," + b"x" * 10**5 + b"\nno,no,yes\n", "A text of 100,000 characters, 'xxx"),
     "probabilities": (b"a,b\n" + b"".join(b"0.%d,1\n" % i for i in range(10, 99)), "if they are probabilities"),
     "few probabilities": (b"a,b\n0.1,0.3\n0.5,1\n", "if they are probabilities"),
-    "capitals": (b"a,b\nYes,no\nyes,No\n", "they differ in capital letters only"),
-    "scale": (
-        b"a,b\n1,2\n3,5\n",
-        "given to item 2 by 'a'); if one of them means 'no vote', pass it with --missing, "
-        "otherwise make two classes of them, such as 5 and the rest",
+    "capitals": (b"a,b\nYes,no\nyes,No\n", "'No' and 'no' differ in capital letters only; spell them alike"),
+    "scores": (b"a,b\n" + b"".join(b"%d,%d\n" % (i % 90, 45 + i % 90) for i in range(400)), "are these scores?"),
+    "items as a voter": (
+        b"a,b,n\n" + b"".join(b"1,0,%d\n" % i for i in range(101)),
+        "if it names the items, pass it as id_column=...; if it is no voter, as ignore=...",
     ),
     "long by other names": (
         b"Frage,Wer,Urteil\n"
         + b"".join(b"%d,%s,%s\n" % (i // 3, b"uvw"[i % 3 :][:1], b"ny"[i % 2 :][:1]) for i in range(60)),
-        "if each row is one vote, name its columns with --item --voter --label",
+        "if each row is one vote, name its columns by item=..., voter=... and label=...",
     ),
     "json array": (b'[{"a": 1, "b": 0}]', "one JSON array"),
     "json array on many lines": (b'[\n{"a": 1, "b": 0}\n]', "one JSON array"),
@@ -230,7 +232,7 @@ def zipped(**files):
     return data.getvalue()
 
 
-BAD["spreadsheet"] = (zipped(**{"[Content_Types].xml": "<Types/>"}), "is a spreadsheet: save it as CSV")
+BAD["spreadsheet"] = (zipped(**{"[Content_Types].xml": "<Types/>"}), "is a spreadsheet; save it as CSV")
 BAD["zip"] = (zipped(notes="hello"), "is a zip file but not npz")
 
 
@@ -308,7 +310,7 @@ def test_long_tables_keep_the_order_of_the_file_in_every_format(tmp_path):
 
 
 def test_a_misspelt_column_is_recognised():
-    with pytest.raises(VotesFileError, match=r"--truth 'Anne' is not a column of .*; did you mean 'ann'\?"):
+    with pytest.raises(VotesFileError, match=r"the truth column 'Anne' is not in .*; did you mean 'ann'\?"):
         read(WIDE, truth="Anne")
 
 
@@ -342,7 +344,7 @@ def test_pickles_are_never_loaded(tmp_path):
 
 
 def test_an_unknown_column_is_named_with_those_there_are():
-    with pytest.raises(VotesFileError, match=r"--truth 'gold' is not a column .* 'ann', 'bob', 'eve'"):
+    with pytest.raises(VotesFileError, match=r"the truth column 'gold' is not in .* 'ann', 'bob', 'eve'"):
         read(WIDE, truth="gold")
 
 
@@ -356,3 +358,72 @@ def test_json_lines_may_lack_keys():
     lines = [{"x": "up", "y": "down"}, {"x": "down"}, {"y": "up", "z": None}]
     table = read("\n".join(map(json.dumps, lines)))
     np.testing.assert_array_equal(table.votes.codes, [[1, 0, -1], [0, -1, -1], [-1, 1, -1]])
+
+
+# -- more than two classes ----------------------------------------------------------------------------------
+
+COLOURS = "id,ann,bob,eve,truth\na,red,green,red,red\nb,green,green,,green\nc,blue,red,blue,blue\nd,blue,NA,green,\n"
+COLOUR_CODES = np.array([[2, 1, 2], [1, 1, -1], [0, 2, 0], [0, -1, 1]])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather", "jsonl", "npz"])
+@pytest.mark.parametrize("long", [False, True])
+def test_three_classes_in_every_format(kind, long, tmp_path):
+    frame = pd.read_csv(io.StringIO(COLOURS))
+    if kind == "npz":
+        votes = frame[["ann", "bob", "eve"]].fillna("").to_numpy().astype("U5")
+        truth = frame["truth"].fillna("").to_numpy().astype("U5")
+        np.savez(tmp_path / "votes.npz", votes=votes, truth=truth)
+    else:
+        if long:
+            frame = frame.melt(id_vars=["id", "truth"], var_name="worker", value_name="label")
+        path = tmp_path / f"votes.{kind}"
+        if kind == "csv":
+            frame.to_csv(path, index=False)
+        elif kind == "jsonl":
+            frame.to_json(path, orient="records", lines=True)
+        else:
+            getattr(frame.astype("category") if not long else frame, f"to_{kind}")(path)
+    table = read_votes(tmp_path / f"votes.{kind}", truth="truth")
+    assert table.votes.classes.tolist() == ["blue", "green", "red"]
+    np.testing.assert_array_equal(table.votes.codes, COLOUR_CODES)
+    assert table.truth.tolist() == [2, 1, 0, -1]
+
+
+def test_a_truth_that_nobody_votes_for_needs_listed_classes():
+    text = COLOURS.replace("blue,blue\n", "blue,white\n")
+    with pytest.raises(
+        VotesFileError, match=r"the truth holds 'white', but .*'red'; list all classes in classes=..."
+    ):
+        read(text, truth="truth")
+    table = read(text, truth="truth", classes=["red", "green", "blue", "white"])
+    assert table.truth.tolist() == [0, 1, 3, -1]
+    assert table.votes.codes.max() == 2
+
+
+def test_listed_classes_may_be_text_of_numbers():
+    table = read("a,b,c\n1,0,-1\n-1,1,1\n", classes=["-1", "0", "1"])
+    assert table.votes.classes.tolist() == [-1, 0, 1]
+    np.testing.assert_array_equal(table.votes.codes, [[2, 1, 0], [0, 2, 2]])
+    with pytest.raises(VotesFileError, match=r"Unknown label -1 in row 0, column 'c'.*; add it to classes=..."):
+        read("a,b,c\n1,0,-1\n-1,1,1\n", classes=["0", "1"])
+
+
+def test_rules_that_fire_on_one_class_each_are_voters():
+    lines = ["sport,money,music,art", *["s,,,", ",m,,", ",,u,", "s,,,a", ",m,u,"] * 5]
+    assert read("\n".join(lines)).votes.classes.tolist() == ["a", "m", "s", "u"]
+
+
+def test_words_of_a_dictionary_that_no_row_has_are_no_classes(tmp_path):
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 2, 1], pa.int8()), ["?", "no", "yes"])
+    parquet.write_table(pa.table({"a": column, "b": column, "c": column}), tmp_path / "votes.parquet")
+    assert read_votes(tmp_path / "votes.parquet").votes.classes.tolist() == ["no", "yes"]
+
+
+def test_a_long_file_of_one_class_can_be_labelled(tmp_path):
+    frame = long_table()
+    model = gl.MajorityVote().fit(read(WIDE).votes)
+    frame[frame.label == "yes"].to_csv(tmp_path / "yes.csv", index=False)
+    assert set(model.predict(tmp_path / "yes.csv")) == {"yes"}
+    np.savez(tmp_path / "codes.npz", votes=np.full((2, 3), "yes"), voters=["ann", "bob", "eve"])
+    assert set(model.predict(tmp_path / "codes.npz")) == {"yes"}

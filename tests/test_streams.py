@@ -11,12 +11,12 @@ from pyarrow import csv, feather, parquet
 from sklearn.base import clone
 
 import goldless as gl
-from goldless.io.readers.columns import VotesFileError
-from goldless.votes import counted, sums
-from goldless.votes import sketch as tally
-from goldless.votes.patterns import PatternTable
-from goldless.votes.rows import Block, StreamBlocks
-from goldless.votes.sketch import Tally
+from goldless.errors import VotesError
+from goldless.io.files import read_votes
+from goldless.votes import counted, passes, sketch
+from goldless.votes.engine import StreamEngine
+from goldless.votes.rows import PatternTable, Rows
+from goldless.votes.sketch import count_stream
 
 pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarning")  # not what is tested here
 
@@ -58,10 +58,10 @@ def assert_same_model(one, other, tolerance=0.0):
 @pytest.fixture
 def many(monkeypatch):
     """Take a few hundred patterns for many, so that the sample and the passes over all votes are used."""
-    for module in (tally, counted, sums):
+    for module in (sketch, counted, passes):
         monkeypatch.setattr(module, "MANY_PATTERNS", 300)
-    monkeypatch.setattr(tally, "SAMPLE_PATTERNS", 200)
-    monkeypatch.setattr(tally, "_ROWS_TO_JUDGE", 500)
+    monkeypatch.setattr(sketch, "SAMPLE_PATTERNS", 200)
+    monkeypatch.setattr(sketch, "_ROWS_TO_JUDGE", 500)
 
 
 # -- the same numbers ---------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def test_many_patterns_through_a_sample_give_the_optimum_on_all(name, missing, m
 def test_the_sample_changes_where_em_starts_and_not_where_it_ends(many, monkeypatch):
     frame = draw(n_items=5000)
     through_sample = gl.DawidSkene(tol=1e-12).fit(frame)
-    for module in (tally, counted):
+    for module in (sketch, counted):
         monkeypatch.setattr(module, "MANY_PATTERNS", 10**9)
     plain = gl.DawidSkene(tol=1e-12).fit(frame)
     assert "sample" not in plain.how_counted_
@@ -109,14 +109,13 @@ def test_order_and_blocks_change_no_count(many, rng):
 
     def counted_in(order, n_rows, limit=None):
         parts = [codes[order[i : i + n_rows]] for i in range(0, len(codes), n_rows)]
-        return Tally(11, limit).add_all(StreamBlocks(lambda: (lambda part=part: Block.of(part) for part in parts)))
+        return count_stream(StreamEngine(lambda: (lambda part=part: Rows.of(part) for part in parts)), limit)[0]
 
     first = counted_in(np.arange(4000), 4000)
     for n_rows, limit in ((1, None), (333, 0), (1024, None)):
         other = counted_in(rng.permutation(4000), n_rows, limit)
-        for name in ("both", "first_positive", "both_positive"):
-            np.testing.assert_array_equal(getattr(other.counts, name), getattr(first.counts, name))
-        np.testing.assert_array_equal(other.table.packed, first.table.packed)
+        np.testing.assert_array_equal(other.pairs.tables, first.pairs.tables)
+        np.testing.assert_array_equal(other.table.bits, first.table.bits)
         np.testing.assert_array_equal(other.table.counts, first.table.counts)
         assert (other.n_items, other.n_empty) == (first.n_items, first.n_empty)
     assert first.is_sample
@@ -127,12 +126,10 @@ def test_patterns_that_repeat_go_on_being_collapsed(many, rng):
     rows = rng.integers(0, 2, (400, 12)).astype(np.int8)
     codes = rows[rng.integers(0, 400, 20_000)]
     parts = np.split(codes, 20)
-    total = Tally(12).add_all(StreamBlocks(lambda: (lambda part=part: Block.of(part) for part in parts)))
-    assert total.collapsing
+    counted, engine = count_stream(StreamEngine(lambda: (lambda part=part: Rows.of(part) for part in parts)), None)
     expected = PatternTable.of(codes)
-    blocks = total.all_rows(None)
-    assert sum(part.n_rows for part in blocks.parts) == expected.n_patterns
-    assert f"{expected.n_patterns} patterns" in total.describe()
+    assert expected.n_patterns <= sum(part.n_rows for part in engine.parts) < 20 * 400
+    assert counted.n_items == engine.sum(lambda rows: rows.n_items) == 20_000
 
 
 def test_threads_change_no_bit(many, monkeypatch):
@@ -192,7 +189,7 @@ def test_every_type_of_column_is_read_as_in_memory(column, kind, tmp_path):
     parquet.write_table(pa.table(votes), tmp_path / "votes.parquet")
     source = gl.VoteStream(tmp_path / "votes.parquet", batch_rows=37).open(classes=None, missing=None, positive=None)
     expected = np.array([[0, 1, -1, 1][(row + i) % 4] for row in range(160) for i in range(6)]).reshape(160, 6)
-    codes = np.concatenate([make().codes for make in source.blocks.open()])
+    codes = np.concatenate([make().codes for make in source.passes.engine.open()])
     np.testing.assert_array_equal(codes, expected)
 
 
@@ -218,32 +215,60 @@ def test_both_classes_may_be_far_from_the_start(tmp_path, monkeypatch):
 # -- what is odd --------------------------------------------------------------------------------------------
 
 
-def test_a_third_label_far_from_the_start_is_named_with_its_place(tmp_path, monkeypatch):
-    monkeypatch.setattr("goldless.io.readers.stream._HEAD_ROWS", 64)
+def test_labels_besides_the_listed_classes_are_named_with_their_place(tmp_path):
     frame = draw()
     frame.iloc[2500, 3] = "maybe"
     parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "votes.parquet")
-    with pytest.raises(VotesFileError, match=r"unknown label 'maybe' in row 2500, column 'voter 3'"):
-        gl.LatentSML().fit(tmp_path / "votes.parquet")
-    with pytest.raises(ValueError, match=r"Block 25 of the votes: Unknown label 'maybe' in row 0, column 'voter 3'"):
-        gl.LatentSML().fit(cut(frame, 100))
+    model = gl.LatentSML(classes=["no", "yes"])
+    said = (
+        r"Unknown label 'maybe' in row {}, column 'voter 3': the classes are 'no', 'yes'; add it to classes=..., or"
+    )
+    with pytest.raises(VotesError, match=said.format(2500)) as caught:
+        model.fit(tmp_path / "votes.parquet")
+    place = {"file": str(tmp_path / "votes.parquet"), "row": 2500, "column": "voter 3", "label": "maybe"}
+    assert (caught.value.kind, caught.value.where) == ("unknown-label", place)
+    with pytest.raises(VotesError, match="Block 25 of the votes: " + said.format(0)) as caught:
+        model.fit(cut(frame, 100))
+    assert caught.value.where["block"] == 25
     model = gl.LatentSML(missing="maybe").fit(tmp_path / "votes.parquet")
     assert_same_model(model, gl.LatentSML(missing="maybe").fit(frame))
+
+
+def test_labels_that_the_fit_never_saw_are_errors_or_missing(tmp_path):
+    frame = draw()
+    model = gl.DawidSkene().fit(frame)
+    strange, gap = frame.copy(), frame.copy()
+    strange.iloc[2500, 3], gap.iloc[2500, 3] = "maybe", None
+    strange.to_csv(tmp_path / "votes.csv", index=False)
+    for source in (strange, cut(strange, 700), iter(cut(strange, 700)), tmp_path / "votes.csv"):
+        with pytest.raises(VotesError, match=r"Unknown label 'maybe' .*; unknown='missing' takes it for no vote"):
+            model.predict(source)
+    for source in (strange, cut(strange, 700), tmp_path / "votes.csv"):
+        np.testing.assert_array_equal(model.predict(source, unknown="missing"), model.predict(gap))
+        np.testing.assert_array_equal(model.predict_proba(source, unknown="missing"), model.predict_proba(gap))
+        np.testing.assert_array_equal(
+            model.decision_function(source, unknown="missing"), model.decision_function(gap)
+        )
+        by_label = model.predict_to(source, tmp_path / "labels.csv", unknown="missing")
+        assert by_label == {label: int((model.predict(gap) == label).sum()) for label in ("no", "yes")}
+    np.testing.assert_array_equal(model.explain(strange, unknown="missing").log_odds, model.explain(gap).log_odds)
+    with pytest.raises(ValueError, match="unknown must be 'error' or 'missing', got 'skip'"):
+        model.predict(frame, unknown="skip")
 
 
 def test_a_folder_must_have_the_same_voters_everywhere(tmp_path):
     frame = draw()
     write(frame, tmp_path / "a.parquet", "parquet")
     write(frame.rename(columns={"voter 2": "other"}), tmp_path / "b.parquet", "parquet")
-    with pytest.raises(VotesFileError, match=r"b.parquet has no column 'voter 2', which the first file has"):
+    with pytest.raises(VotesError, match=r"b.parquet has no column 'voter 2', which the first file has"):
         gl.MajorityVote().fit(tmp_path)
 
 
 def test_blocks_must_have_the_same_columns():
     frame = draw()
-    with pytest.raises(ValueError, match="Block 1 has 3 columns where the first block has 12"):
+    with pytest.raises(ValueError, match="Block 1 of the votes: 3 columns where the first has 12"):
         gl.MajorityVote().fit([frame, frame.iloc[:, :3]])
-    with pytest.raises(ValueError, match="Block 1 has the column 'other' where"):
+    with pytest.raises(ValueError, match="Block 1 of the votes: a column 'other' where the first has another"):
         gl.MajorityVote().fit([frame, frame.rename(columns={"voter 2": "other"})])
 
 
@@ -256,7 +281,7 @@ def test_what_is_not_blocks_is_refused():
 
 def test_an_iterator_of_too_many_patterns_says_what_to_pass_instead(many):
     blocks = cut(draw(0.3), 500)
-    with pytest.raises(ValueError, match="an iterator can be read only once: pass a path, or a callable"):
+    with pytest.raises(ValueError, match="an iterator can be read only once; pass a path, or a callable"):
         gl.LatentSML().fit(gl.VoteStream(iter(blocks), memory_limit=0))
     assert "in memory" in gl.LatentSML().fit(iter(blocks)).how_counted_  # within the limit one pass is enough
 
@@ -279,7 +304,7 @@ def test_moments_of_very_many_patterns_are_those_of_all(estimator, missing, many
     streams = [gl.VoteStream(cut(frame, 400), memory_limit=limit) for limit in (0, 1 << 28)]
     in_memory, *streamed = [clone(estimator).fit(votes) for votes in (frame, *streams)]
     assert "sample" in in_memory.how_counted_
-    for module in (tally, counted, sums):
+    for module in (sketch, counted, passes):
         monkeypatch.setattr(module, "MANY_PATTERNS", 10**9)
     plain = clone(estimator).fit(frame)
     assert "sample" not in plain.how_counted_
@@ -290,7 +315,7 @@ def test_moments_of_very_many_patterns_are_those_of_all(estimator, missing, many
 
 def test_weights_go_with_votes_in_memory():
     blocks = cut(draw(), 500)
-    with pytest.raises(ValueError, match="sample_weight goes with votes in memory"):
+    with pytest.raises(ValueError, match="sample_weight is not supported for streams"):
         gl.LatentSML().fit(blocks, sample_weight=np.ones(N_ITEMS))
 
 
@@ -361,7 +386,7 @@ def test_abstention_speaks_in_a_stream_as_in_memory(known, many):
 def test_known_labels_through_a_sample_end_where_they_end_on_all_patterns(many, monkeypatch):
     frame, labels = labelled_rows(n_items=3000)
     through_sample = gl.LatentSML(structure="independent", tol=1e-12).fit(frame, anchors=labels)
-    for module in (tally, counted):
+    for module in (sketch, counted):
         monkeypatch.setattr(module, "MANY_PATTERNS", 10**9)
     plain = gl.LatentSML(structure="independent", tol=1e-12).fit(frame, anchors=labels)
     assert "sample" not in plain.how_counted_
@@ -380,7 +405,11 @@ def test_known_labels_of_an_iterator_are_picked_in_its_one_pass():
 
 @pytest.mark.parametrize(
     ("anchors", "words"),
-    [({5000: 1}, "rows 0 to 1999 of X, got 5000"), ({-1: 1}, "from 0, got -1"), ([1, 0], "each of 2000 rows, got 2")],
+    [
+        ({5000: 1}, "rows 0 to 1999 of X, got 5000"),
+        ({-1: 1}, r"\(from 0\) to labels, got -1"),
+        ([1, 0], "each of 2000 rows, got 2"),
+    ],
 )
 def test_rows_that_a_stream_does_not_have_are_refused(anchors, words):
     frame, _ = labelled_rows()
@@ -397,3 +426,127 @@ def test_items_of_files_are_found_by_name(kind, tmp_path):
     write(frame.reset_index(drop=True), tmp_path / f"numbers.{kind}", kind)
     assert gl.VoteStream(tmp_path / f"numbers.{kind}").find_rows([2999]) == {2999: 2999}
     assert gl.VoteStream([(frame == "yes").to_numpy()]).find_rows([1, 3000, 3001]) == {1: 0, 3000: 2999}
+
+
+# -- labels that come late ------------------------------------------------------------------------------------
+
+
+def draw_late(missing=0.1, n_items=2400, n_voters=8, n_late=300):
+    """Votes of four classes, two of which only the last rows hold, one sorted before and one after the others."""
+    X, _ = gl.simulate_votes(
+        n_items,
+        [3] + [1] * (n_voters - 3),
+        n_classes=4,
+        missing_rate=missing,
+        random_state=3,
+        voter_accuracy=(0.7, 0.9),
+    )
+    codes = np.where(np.isnan(X.astype(float)), -1, X).astype(int)
+    early = codes[:-n_late]
+    codes[:-n_late] = np.where(early >= 2, early - 2, early)  # only the first two classes
+    words = np.array(["m", "k", "z", "a", None], dtype=object)[codes]
+    return pd.DataFrame(words, columns=[f"voter {i}" for i in range(n_voters)], dtype=object)
+
+
+def assert_same_classes(model, expected, frame, tolerance=1e-12):
+    assert model.classes_.tolist() == expected.classes_.tolist() == ["a", "k", "m", "z"]
+    np.testing.assert_array_equal(model.predict(frame), expected.predict(frame))
+    np.testing.assert_allclose(model.confusion_, expected.confusion_, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(model.class_balance_, expected.class_balance_, rtol=0, atol=tolerance)
+
+
+LATE = {"majority": gl.MajorityVote(), "dawid-skene": gl.DawidSkene(), "search": gl.LatentSML()}
+
+
+@pytest.mark.parametrize("estimator", LATE.values(), ids=LATE.keys())
+@pytest.mark.parametrize("kind", ["list", "callable", "iterator", "iterator of codes"])
+def test_labels_of_late_blocks_are_classes_as_in_memory(estimator, kind):
+    frame = draw_late()
+    blocks = cut(frame, 300)
+    source = {
+        "list": blocks,
+        "callable": lambda: iter(blocks),
+        "iterator": iter(blocks),
+        "iterator of codes": (gl.encode_votes(block) for block in blocks),
+    }[kind]
+    assert_same_classes(clone(estimator).fit(source), clone(estimator).fit(frame), frame)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
+def test_labels_far_from_the_start_of_files_are_classes_as_in_memory(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("goldless.io.readers.stream._HEAD_ROWS", 64)
+    frame = draw_late()
+    expected = gl.LatentSML().fit(frame)
+    write(frame, tmp_path / f"votes.{kind}", kind)
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate(cut(frame, 700)):
+        write(part, tmp_path / "parts" / f"{number:03d}.{kind}", kind)
+    for path in (tmp_path / f"votes.{kind}", tmp_path / "parts"):
+        model = gl.LatentSML().fit(gl.VoteStream(path, batch_rows=256))
+        assert_same_classes(model, expected, frame)
+        np.testing.assert_array_equal(model.predict(path), expected.predict(frame))
+        anchors = {5: "a", 7: "z", 9: "k"}
+        model, expected_too = (gl.LatentSML().fit(votes, anchors=anchors) for votes in (path, frame))
+        assert_same_classes(model, expected_too, frame)
+    found = gl.VoteStream(tmp_path / f"votes.{kind}").find_rows([2399])
+    assert found == {2399: 2399}
+
+
+@pytest.mark.parametrize("memory_limit", [0, 1 << 28])
+@pytest.mark.parametrize("once", [False, True])
+def test_late_labels_among_many_patterns(once, memory_limit, many):
+    frame = draw_late(missing=0.3)
+    expected = gl.DawidSkene().fit(frame)
+    assert "sample" in expected.how_counted_
+    blocks = cut(frame, 500)
+    stream = gl.VoteStream(iter(blocks) if once else blocks, memory_limit=memory_limit)
+    if once and not memory_limit:
+        with pytest.raises(VotesError, match="can be read only once"):
+            gl.DawidSkene().fit(stream)
+        return
+    assert_same_classes(gl.DawidSkene().fit(stream), expected, frame, 1e-9)
+
+
+def test_each_pass_of_a_source_learns_all_new_labels():
+    opened = []
+
+    def blocks():
+        opened.append(None)
+        return iter(np.split(np.array([[0, 1], [1, 1]] * 25 + [[number, number] for number in range(2, 32)]), 8))
+
+    gl.MajorityVote().fit(gl.VoteStream(blocks))
+    few = len(opened)
+    opened.clear()
+    gl.MajorityVote(classes=list(range(32))).fit(gl.VoteStream(blocks))
+    assert few - len(opened) <= 2  # one look for the first labels, one pass that meets the others
+
+
+@pytest.mark.parametrize(
+    ("late", "words"),
+    [("mixed", "Labels of different types"), ("scores", "more than 100 different labels"), ("inf", "infinity")],
+)
+def test_late_labels_that_are_no_classes_are_refused(late, words):
+    first = np.array([[0.0, 1, 1], [1, 0, 0]] * 20)
+    last = {"mixed": np.array([["x"] * 3]), "scores": np.arange(600.0).reshape(200, 3), "inf": first - np.inf}[late]
+    for source in ([first, last], iter([first, last])):
+        with pytest.raises(VotesError, match=words):
+            gl.MajorityVote().fit(source)
+
+
+def test_one_stage_methods_refuse_a_third_label_that_comes_late():
+    frame = draw_late()
+    with pytest.raises(ValueError, match="SpectralMetaLearner is for two classes, and the votes have 4"):
+        gl.SpectralMetaLearner().fit(cut(frame, 300))
+    with pytest.raises(VotesError, match="A positive label is for two classes, and there are 4"):
+        gl.MajorityVote(positive="k").fit(cut(frame, 300))
+
+
+def test_numbers_of_text_files_stay_numbers_until_a_word_comes(tmp_path, monkeypatch):
+    monkeypatch.setattr("goldless.io.readers.stream._HEAD_ROWS", 16)
+    lines = ["a,b,c", *["0,1,1", "1,0,1.0"] * 20]
+    for late, classes in (("2,1,0", [0, 1, 2]), ("x,1,0", ["0", "1", "x"]), ("2.5,1,0", [0, 1, 2.5])):
+        path = tmp_path / "votes.csv"
+        path.write_text("\n".join([*lines, late]) + "\n")
+        assert gl.MajorityVote().fit(path).classes_.tolist() == classes
+        in_memory = read_votes(path).votes.classes.tolist()
+        assert [label for label in in_memory if label != "1.0"] == classes  # a word leaves 1 and 1.0 two labels

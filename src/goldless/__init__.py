@@ -16,7 +16,7 @@ from typing import Any
 
 if _TYPE_CHECKING:
     from goldless.diagnosis import Comparison, Diagnosis, compare, diagnose
-    from goldless.errors import AmbiguousReadingWarning, VotesWarning
+    from goldless.errors import AmbiguousReadingWarning, VotesError, VotesWarning
     from goldless.estimators.dawid_skene import DawidSkene
     from goldless.estimators.latent import LatentSML
     from goldless.estimators.majority import MajorityVote
@@ -53,6 +53,7 @@ __all__ = [
     "TreeModel",
     "VoteStream",
     "Votes",
+    "VotesError",
     "VotesWarning",
     "assign_groups",
     "balanced_accuracy",
@@ -93,7 +94,7 @@ _HOME = {
         "goldless.io.encode": ("encode_votes",),
         "goldless.votes.votes": ("Votes",),
         "goldless.io.open": ("VoteStream",),
-        "goldless.errors": ("AmbiguousReadingWarning", "VotesWarning"),
+        "goldless.errors": ("AmbiguousReadingWarning", "VotesError", "VotesWarning"),
     }.items()
     for name in names
 }

@@ -1,11 +1,121 @@
-"""Warnings that point at the line of the user."""
+"""What is wrong with votes, as values that say it to anybody; and warnings that point at the line of the user."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
+
+# What to do, by key. {name} and {name:value} are parameters, spelt as the reader of the message writes them; other
+# words in braces are arguments of the hint.
+HINTS = {
+    "ambiguous-missing": "pass {missing:0} if -1 and 1 are the classes, {missing:-1} if 0 and 1 are, or "
+    "{classes:[-1, 0, 1]} for three classes",
+    "scores": "are these scores? Make votes of them first, such as 1 above 0.5 and 0 elsewhere",
+    "scores-or-classes": "if they are probabilities, make votes of them first, such as 1 above 0.5 and 0 elsewhere; "
+    "if they are classes, list them in {classes}",
+    "spelling": "spell them alike, or list the classes in {classes}",
+    "one-type": "give all votes as one type",
+    "nan-is-missing": "a missing vote is NaN",
+    "unlisted": "add it to {classes}, or pass it as {missing} if it means 'no vote'",
+    "unseen": "{unknown:'missing'} takes it for no vote",
+    "list-classes": "list all classes in {classes}",
+    "choose-positive": "leave out {positive}, or name all but two labels as {missing}",
+    "not-votes": "if it names the items, pass it as {id_column}; if it is no voter, as {ignore}; if each row is one "
+    "vote, name its columns by {item}, {voter} and {label}",
+    "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
+    "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
+    "is no vote in {ignore}",
+    "lacking-roles": "name the others by {lacking}",
+    "name-array": "name it by {label}",
+    "own-names": "give every voter its own name",
+    "rows-are-items": "rows are items and columns are voters",
+    "keep-one": "keep one of them",
+    "plain-values": "votes are plain values",
+    "encoding": "save it as UTF-8, or pass its {encoding}, such as latin-1 or utf-16",
+    "delimiter": "if another character separates its columns, pass it as {delimiter}",
+    "open-quote": "is a quotation mark left open?",
+    "known-formats": "votes are read from CSV, TSV, Parquet, Feather, npz or JSON lines",
+    "as-csv": "save it as CSV",
+    "json-lines": "each line is to be an object of its own: jq -c '.[]' makes such lines",
+    "json-object": 'each line is one object, such as {{"judge": "yes"}}',
+    "no-pickle": "save votes as numbers or fixed-width strings",
+    "one-kind": "keep one kind in a folder",
+    "install": "pip install {library}",
+    "read-again": "pass a path, or a callable that returns a new iterator",
+}
+_PARAMETERS = (
+    *("missing", "classes", "positive", "unknown", "id_column", "ignore", "item", "voter", "label", "truth"),
+    *("encoding", "delimiter"),
+)
+
+Spell = Callable[[str, str | None], str]
+
+
+def in_python(name: str, value: str | None = None) -> str:
+    """Spell a parameter, and perhaps its value, as Python does."""
+    return f"{name}=..." if value is None else f"{name}={value}"
+
+
+class VotesError(ValueError):
+    """Votes cannot be read or used; the message is one line with what was seen, where, and what to do.
+
+    Parameters
+    ----------
+    kind : str
+        What is wrong, in a word: one that programs may compare with.
+    seen : str
+        What was seen, and where, in words.
+    hint : str, optional
+        What to do: a key of ``HINTS``.
+    where : mapping, optional
+        The place: file, block, row, column, label, as far as they are known.
+    **arguments
+        What the hint needs to be said; a list of names is one of parameters.
+    """
+
+    def __init__(
+        self, kind: str, seen: str, hint: str | None = None, where: Mapping[str, Any] | None = None, **arguments: Any
+    ):
+        super().__init__(seen)
+        self.kind, self.seen, self.hint = kind, seen, hint
+        self.where, self.arguments = dict(where or {}), arguments
+
+    def words(self, spell: Spell = in_python) -> str:
+        """Return the message, its parameters spelt in a given way."""
+        if self.hint is None:
+            return self.seen
+        named: dict[str, Any] = {name: _Parameter(name, spell) for name in _PARAMETERS}
+        for name, value in self.arguments.items():
+            named[name] = " and ".join(spell(part, None) for part in value) if isinstance(value, list) else value
+        return f"{self.seen}; {HINTS[self.hint].format_map(named)}"
+
+    def within(self, outer: str, **where: Any) -> VotesError:
+        """Return the error with the name of what it was found in before it."""
+        return VotesError(self.kind, f"{outer}: {self.seen}", self.hint, {**where, **self.where}, **self.arguments)
+
+    def __str__(self) -> str:
+        return self.words()
+
+    def __reduce__(self) -> Any:
+        return _remade, (self.kind, self.seen, self.hint, self.where, self.arguments)
+
+
+def _remade(kind: str, seen: str, hint: str | None, where: dict, arguments: dict) -> VotesError:
+    return VotesError(kind, seen, hint, where, **arguments)
+
+
+class _Parameter:
+    """A parameter in a hint: formatted, it is spelt as the reader writes it."""
+
+    def __init__(self, name: str, spell: Spell):
+        self._name, self._spell = name, spell
+
+    def __format__(self, value: str) -> str:
+        return self._spell(self._name, value or None)
 
 
 class VotesWarning(UserWarning):

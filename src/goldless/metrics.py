@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.io.encode import encode_truth, encode_votes
-from goldless.io.label_codes import is_missing
+from goldless.votes.alphabet import is_missing
 from goldless.votes.pairs import PairTables
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from goldless.cli.parser import build_parser
+from goldless.errors import VotesError
 
 _OK, _ERROR, _INTERRUPTED = 0, 1, 130
 _LONGEST = 1000
@@ -33,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         what = f"read or write {error.filename}" if error.filename else "write to standard output"
         return _say(f"cannot {what}: {(error.strerror or str(error)).lower()}")
+    except VotesError as error:
+        from goldless.cli.errors import in_options
+
+        return _say(in_options(error))
     except (ValueError, TypeError) as error:
         return _say(str(error))
     except MemoryError:

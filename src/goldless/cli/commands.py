@@ -215,6 +215,7 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "ignore": arguments.ignore,
         "missing": [*arguments.missing, *(TIES if arguments.tie == "missing" else ())],
         "positive": arguments.positive,
+        "classes": None if arguments.classes is None else [label.strip() for label in arguments.classes.split(",")],
         "delimiter": arguments.delimiter,
         "header": False if arguments.no_header else None,
         "encoding": arguments.encoding,

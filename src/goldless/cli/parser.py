@@ -168,6 +168,9 @@ def _reading() -> Parser:
     )
     group.add_argument("--positive", metavar="LABEL", help="of two labels the one to call positive")
     group.add_argument(
+        "--classes", metavar="LABELS", help="labels there may be, in order, as a,b,c (default: those that occur)"
+    )
+    group.add_argument(
         "--delimiter", type=_delimiter, metavar="CHAR", help="what separates columns of text; tab is tab"
     )
     group.add_argument("--no-header", action="store_true", help="the first line is votes")

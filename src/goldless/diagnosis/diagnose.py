@@ -77,9 +77,10 @@ def diagnose(
     which weak ones are added that the labels leave out (``weak_groups``). Rates and class balance are those of the
     population that the items come from. What is expected of labels is their balanced accuracy on these very items,
     as a check of all of them would find it. With more than two classes, where the test rejects the groups, labels are
-    expected to be right as often as the calibrated probabilities say, which is still rather too often. Facts that the model was fitted with count: known labels, a known class
-    balance and known rates narrow the intervals, and what is known has none. A model of more than 4,000 parameters is
-    taken voter by voter (group by group), as if the rates of the others were known: its intervals are too narrow.
+    expected to be right as often as the calibrated probabilities say. Facts that the model was fitted with count:
+    known labels, a known class balance and known rates narrow the intervals, and what is known has none. A model of
+    more than 4,000 parameters is taken voter by voter (group by group), as if the rates of the others were known: its
+    intervals are too narrow.
 
     *The same wrong answer.* With more than two classes, two voters that are both wrong need not agree. How much more
     often they do than the other wrong voters of the item explain is ``same_wrong_answer``
@@ -236,7 +237,8 @@ def _expectations(
 ) -> tuple[dict[str, Expectation], list[Contest]]:
     """Return what is expected of each way to label, and how the combined labels compare with the others.
 
-    ``tempered`` is the posterior that expectations are taken under, if not that of the model.
+    ``tempered`` is the posterior that expectations are taken under, if not that of the model, which thinks too well
+    of what it chose itself.
     """
     posterior, counts = panel.belief if tempered is None else tempered, panel.table.counts
     best = int(panel.voters[int(np.argmax(single_accuracies(panel.core_codes, posterior, counts)))])
@@ -246,7 +248,7 @@ def _expectations(
     ways = {**labels, "best single voter": panel.table.codes[:, best].astype(np.int64)}
     stacked = np.stack(list(ways.values()))
     centres, covariance = uncertainty.expected_accuracies(stacked)
-    chosen_by_itself = {"combined": optimism[0], "best single voter": optimism[1]}
+    chosen_by_itself = {"combined": optimism[0], "best single voter": optimism[1]} if tempered is None else {}
     expected, contests = {}, []
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
         own = chosen_by_itself.get(name, 0.0)

@@ -19,9 +19,10 @@ from goldless.fitting.core import FitVotes, as_counts, reduce_votes
 from goldless.fitting.facts import NO_LABELS, KnownLabels
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.labelling import Written, write_labels
-from goldless.io.encode import encode_votes
+from goldless.io.encode import encode_by, policy
 from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
+from goldless.votes.alphabet import LabelRules
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
 from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes
@@ -32,6 +33,7 @@ class VoteEstimator(BaseEstimator, ABC):
 
     missing: Any
     positive: Any
+    classes: Any
     fitted_: Fitted
 
     _min_voters = 3  # with fewer it refuses to fit
@@ -125,34 +127,37 @@ class VoteEstimator(BaseEstimator, ABC):
     def _check_parameters(self) -> None:
         """Refuse parameters that no votes could mend."""
 
-    def _read(self, X: Any, *, reset: bool) -> Votes:
+    def _read(self, X: Any, *, reset: bool, unknown: str = "error") -> Votes:
         """Encode votes in memory; later than at fit, check them against the fit."""
-        votes = self._open(X, reset=reset)
+        votes = self._open(X, reset=reset, unknown=unknown)
         if isinstance(votes, VoteSource):
             raise TypeError(f"This needs votes in memory, an array or a frame, and not a {type(X).__name__}.")
         return votes
 
-    def _open(self, X: Any, *, reset: bool) -> Votes | VoteSource:
-        """Encode votes, or find out what a stream of votes holds; later than at fit, check them against the fit."""
+    def _open(self, X: Any, *, reset: bool, unknown: str = "error") -> Votes | VoteSource:
+        """Encode votes, or find out what a stream of votes holds; later than at fit, check them against the fit.
+
+        ``unknown`` is what a label is that the fit never saw: an "error", or "missing".
+        """
         if reset:
             self._check_parameters()
             if "fitted_" in vars(self):
                 del self.fitted_  # a fit that fails leaves nothing of an earlier one
-        votes = self._encode(X, None if reset else self.fitted_.classes)
-        if not reset:
+            rules = LabelRules.of(self.classes, self.missing, self.positive)
+        else:
+            rules = LabelRules.of(self.fitted_.classes, self.missing, unknown=policy(unknown))
+        stream = as_stream(X)
+        votes = encode_by(X, rules) if stream is None else stream.open_by(rules)
+        if reset:
+            self._check_classes(len(votes.classes))
+        else:
             self._check_columns(votes)
-        elif self._two_classes_only and len(votes.classes) > 2:
-            raise ValueError(f"{self._two_classes_only}, and the votes have {len(votes.classes)}.")
         return votes
 
-    def _encode(self, X: Any, classes: ArrayLike | None) -> Votes | VoteSource:
-        """Encode votes, or find out what a stream of votes holds."""
-        known: dict[str, Any] = {"classes": classes, "missing": self.missing, "positive": self.positive}
-        stream = as_stream(X)
-        votes = encode_votes(X, **known) if stream is None else stream.open(**known)
-        if isinstance(votes, Votes) and stream is not None:
-            votes = encode_votes(votes, **known)  # read into memory after all
-        return votes
+    def _check_classes(self, n_classes: int) -> None:
+        """Refuse more than two classes where the method is for two."""
+        if self._two_classes_only and n_classes > 2:
+            raise ValueError(f"{self._two_classes_only}, and the votes have {n_classes}.")
 
     def _check_columns(self, votes: Votes | VoteSource) -> None:
         """Compare names and number of the columns with those of the fit, in the words of scikit-learn."""
@@ -185,6 +190,7 @@ class VoteEstimator(BaseEstimator, ABC):
             if sample_weight is not None:
                 raise ValueError("sample_weight is not supported for streams.")
             counted = CountedVotes.of_source(votes, known.rows)
+            self._check_classes(counted.votes.n_classes)  # a stream may show more than its first rows did
             known.check(counted.sketch.n_rows)
             return self._reduce(counted)
         weights = as_counts(sample_weight, votes.n_items)
@@ -251,15 +257,15 @@ class VoteEstimator(BaseEstimator, ABC):
         label = self.fitted_.decide(self._log_odds(codes))
         return np.column_stack([label, self._probability(codes)])
 
-    def _on_patterns(self, X: Any, of_codes: Callable[[NDArray[np.int8]], NDArray]) -> NDArray:
+    def _on_patterns(self, X: Any, of_codes: Callable[[NDArray[np.int8]], NDArray], unknown: str) -> NDArray:
         """Apply a function to the distinct rows only."""
         check_is_fitted(self)
-        votes = self._open(X, reset=False)
+        votes = self._open(X, reset=False, unknown=unknown)
         if isinstance(votes, VoteSource):
             return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
         return on_distinct_rows(votes.codes, votes.n_classes, of_codes)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
         """Return the log-odds that decide.
 
         Of two classes one number an item, positive values mean the second class; of more a column for each class, the
@@ -269,23 +275,29 @@ class VoteEstimator(BaseEstimator, ABC):
         ----------
         X : array-like of shape (n_items, n_voters)
             Votes in the classes known from fit; items need not be those of the fit.
+        unknown : {"error", "missing"}, default="error"
+            What a label is that the fit never saw: an error that names its place, or no vote.
         """
-        scores = self._on_patterns(X, self._log_odds)
+        scores = self._on_patterns(X, self._log_odds, unknown)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Any, *, unknown: str = "error") -> NDArray:
         """Return the label of every item, in the user's own classes.
 
         A tie (as for an item nobody voted on) goes to that of its classes with most votes at fit, voters without
         influence aside, and to the first if there are several.
+        A label that the fit never saw is an error, or no vote if ``unknown`` is "missing".
         """
-        return self._on_patterns(X, self._label)
+        return self._on_patterns(X, self._label, unknown)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return Pr(class | votes) of every item, columns in the order of ``classes_``."""
-        return self._on_patterns(X, self._probability)
+    def predict_proba(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
+        """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
 
-    def predict_to(self, X: Any, path: Any, anchors: Any = None) -> dict[Any, int]:
+        A label that the fit never saw is an error, or no vote if ``unknown`` is "missing".
+        """
+        return self._on_patterns(X, self._probability, unknown)
+
+    def predict_to(self, X: Any, path: Any, anchors: Any = None, *, unknown: str = "error") -> dict[Any, int]:
         """Write the label of every item and its probability to a file, batch by batch and in the input's order.
 
         Parameters
@@ -298,22 +310,25 @@ class VoteEstimator(BaseEstimator, ABC):
             from 1), the label, and the probability of the positive class, or of each of more than two classes.
         anchors : mapping of int to label, or array-like of shape (n_items,), optional
             Known labels of a few items, as in the fit: these items keep them.
+        unknown : {"error", "missing"}, default="error"
+            What a label is that the fit never saw: an error that names its place, or no vote.
 
         Returns
         -------
         dict
             How many items got each label.
         """
-        return self.write_labels(X, path, anchors).by_label
+        return self.write_labels(X, path, anchors, unknown=unknown).by_label
 
-    def write_labels(self, X: Any, path: Any, anchors: Any = None) -> Written:
+    def write_labels(self, X: Any, path: Any, anchors: Any = None, *, unknown: str = "error") -> Written:
         """Write labels as :meth:`predict_to` does; return how many there are of each, and how they agree with truth.
 
         The truth is that of a :class:`~goldless.VoteStream` of files with a column ``truth``; it only scores.
         """
         check_is_fitted(self)
         known = KnownLabels.read(anchors, self.missing)
-        return write_labels(self._answer, self._open(X, reset=False), self.fitted_.classes, path, known)
+        votes = self._open(X, reset=False, unknown=unknown)
+        return write_labels(self._answer, votes, self.fitted_.classes, path, known)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit, then label the same items."""

@@ -36,6 +36,8 @@ class DawidSkene(TreeEstimator):
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
         Of two labels the one to call positive; by default the second in sorted order.
+    classes : array-like of label, optional
+        Labels there may be, in order; by default those that occur, sorted.
 
     Attributes
     ----------
@@ -78,6 +80,7 @@ class DawidSkene(TreeEstimator):
         tol: float = 1e-7,
         missing: Any = None,
         positive: Any = None,
+        classes: Any = None,
     ):
         self.prior = prior
         self.balance_prior = balance_prior
@@ -86,6 +89,7 @@ class DawidSkene(TreeEstimator):
         self.tol = tol
         self.missing = missing
         self.positive = positive
+        self.classes = classes
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> DawidSkene:
         """Estimate accuracies. ``y`` is ignored.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.fitting.core import as_counts
-from goldless.io.encode import classes_among, encode_votes, labels_in
+from goldless.io.encode import encode_votes, labels_in
 from goldless.io.open import as_stream
+from goldless.votes.alphabet import UNKNOWN, Alphabet, LabelRules
 from goldless.votes.rows import PatternTable, joined
 from goldless.votes.votes import Votes
 
@@ -38,7 +40,9 @@ def partial_fit(
         raise TypeError(f"partial_fit adds votes in memory, an array or a frame; pass a {type(X).__name__} to fit.")
     known = _votes_so_far(self)
     if classes is None and known is not None:
-        classes = _union(known[0].classes, labels_in(X, self.missing), self.positive)
+        classes = _union(self, known[0].classes, labels_in(X))
+    if classes is None:
+        classes = self.classes
     votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
     if known is not None and votes.n_voters != known[0].n_voters:
         raise ValueError(
@@ -77,10 +81,11 @@ def _votes_so_far(estimator: Any) -> Part | None:
     return Votes(fitted.patterns.codes, fitted.classes, fitted.voters), fitted.patterns.counts
 
 
-def _union(known: NDArray, more: list, positive: Any) -> NDArray:
+def _union(estimator: Any, known: NDArray, more: Iterable) -> NDArray:
     """Return the classes that are known, in their order, or with new ones all of them sorted."""
-    fresh = [label for label in more if label not in known.tolist()]
-    return classes_among([*known.tolist(), *fresh], positive=positive) if fresh else known
+    alphabet = Alphabet(known, LabelRules.of(estimator.classes, estimator.missing, estimator.positive))
+    fresh = [label for label in more if alphabet.code(label) == UNKNOWN]
+    return alphabet.grown(fresh).values if fresh and alphabet.grows else known
 
 
 def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
@@ -90,7 +95,7 @@ def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
         raise ValueError("The feature names should match those of the earlier votes, in the same order.")
     classes = parts[0][0].classes
     for votes, _ in parts[1:]:
-        classes = _union(classes, votes.classes.tolist(), estimator.positive)
+        classes = _union(estimator, classes, votes.classes)
     tables = [
         PatternTable.of(encode_votes(votes, classes=classes).codes, len(classes), counts) for votes, counts in parts
     ]

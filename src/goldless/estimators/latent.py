@@ -64,6 +64,8 @@ class LatentSML(TreeEstimator):
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
+    classes : array-like of label, optional
+        Labels there may be, in order; by default those that occur, sorted.
 
     Attributes
     ----------
@@ -159,6 +161,7 @@ class LatentSML(TreeEstimator):
         tol: float = 1e-7,
         missing: Any = None,
         positive: Any = None,
+        classes: Any = None,
     ):
         self.structure = structure
         self.n_groups = n_groups
@@ -175,6 +178,7 @@ class LatentSML(TreeEstimator):
         self.tol = tol
         self.missing = missing
         self.positive = positive
+        self.classes = classes
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -21,6 +21,8 @@ class MajorityVote(VoteEstimator):
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
         Of two labels the one to call positive; by default the second in sorted order.
+    classes : array-like of label, optional
+        Labels there may be, in order; by default those that occur, sorted.
 
     Attributes
     ----------
@@ -55,9 +57,10 @@ class MajorityVote(VoteEstimator):
     partial_fit = incremental.partial_fit
     merge = incremental.merge
 
-    def __init__(self, *, missing: Any = None, positive: Any = None):
+    def __init__(self, *, missing: Any = None, positive: Any = None, classes: Any = None):
         self.missing = missing
         self.positive = positive
+        self.classes = classes
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MajorityVote:
         """Count votes. ``y`` is ignored."""
@@ -80,6 +83,6 @@ class MajorityVote(VoteEstimator):
         counted = codes[:, self.fitted_.informative]
         return np.stack([(counted == label).sum(axis=1) for label in range(self.fitted_.n_classes)], axis=1)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
         """Return the share of votes for each class; equal shares for an item nobody voted on."""
-        return super().predict_proba(X)
+        return super().predict_proba(X, unknown=unknown)

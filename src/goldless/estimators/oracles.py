@@ -26,6 +26,8 @@ class OracleCI(TreeEstimator):
         "ml" takes the larger likelihood, "map" the more probable class.
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
+    classes : array-like of label, optional
+        Labels there may be, in order; by default those that occur, sorted.
 
     Attributes
     ----------
@@ -35,10 +37,11 @@ class OracleCI(TreeEstimator):
 
     _min_voters = 1
 
-    def __init__(self, *, decision: str = "ml", missing: Any = None, positive: Any = None):
+    def __init__(self, *, decision: str = "ml", missing: Any = None, positive: Any = None, classes: Any = None):
         self.decision = decision
         self.missing = missing
         self.positive = positive
+        self.classes = classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -80,6 +83,8 @@ class OracleLatent(TreeEstimator):
         "ml" takes the larger likelihood, "map" the more probable class.
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
+    classes : array-like of label, optional
+        Labels there may be, in order; by default those that occur, sorted.
 
     Attributes
     ----------
@@ -96,11 +101,13 @@ class OracleLatent(TreeEstimator):
         decision: str = "ml",
         missing: Any = None,
         positive: Any = None,
+        classes: Any = None,
     ):
         self.latent_model = latent_model
         self.decision = decision
         self.missing = missing
         self.positive = positive
+        self.classes = classes
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> OracleLatent:
         """Learn the names of the classes; everything else is given."""

@@ -33,6 +33,8 @@ class SpectralMetaLearner(TreeEstimator):
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
+    classes : array-like of label, optional
+        Labels there may be, in order; by default those that occur, sorted.
 
     Attributes
     ----------
@@ -77,6 +79,7 @@ class SpectralMetaLearner(TreeEstimator):
         tol: float = 1e-7,
         missing: Any = None,
         positive: Any = None,
+        classes: Any = None,
     ):
         self.em = em
         self.imbalance = imbalance
@@ -87,6 +90,7 @@ class SpectralMetaLearner(TreeEstimator):
         self.tol = tol
         self.missing = missing
         self.positive = positive
+        self.classes = classes
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SpectralMetaLearner:
         """Estimate accuracies. ``y`` is ignored.

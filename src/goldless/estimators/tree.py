@@ -41,7 +41,9 @@ class TreeEstimator(VoteEstimator):
         label = self.fitted_.decide(self._deciding(evidence))
         return np.column_stack([label, probabilities(self.fitted_.log_posterior(evidence))])
 
-    def predict_proba(self, X: Any, calibration: tuple | None = None) -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: Any, calibration: tuple | None = None, *, unknown: str = "error"
+    ) -> NDArray[np.float64]:
         """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
 
         The class balance enters here whatever the ``decision``, so with ``decision="ml"`` the most probable class
@@ -55,21 +57,25 @@ class TreeEstimator(VoteEstimator):
             A factor on the log-likelihood of the votes and the class balance to count with, as in
             ``goldless.diagnose(model, X).calibration``; by default ``calibration_`` where the model has it, and
             otherwise 1 and the class balance of the model.
+        unknown : {"error", "missing"}, default="error"
+            What a label is that the fit never saw: an error that names its place, or no vote.
         """
         check_is_fitted(self)
         known = None if calibration is None else Calibration(*calibration)
         fitted = self.fitted_
         return self._on_patterns(
-            X, lambda codes: probabilities(fitted.log_posterior(fitted.log_likelihood(codes), known))
+            X, lambda codes: probabilities(fitted.log_posterior(fitted.log_likelihood(codes), known)), unknown
         )
 
-    def explain(self, X: Any) -> Explanation:
+    def explain(self, X: Any, *, unknown: str = "error") -> Explanation:
         """Return why items get their labels: log-odds by group of voters, and what one more vote would tell.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_voters)
             Votes in the classes known from fit; items need not be those of the fit.
+        unknown : {"error", "missing"}, default="error"
+            What a label is that the fit never saw: an error that names its place, or no vote.
 
         Examples
         --------
@@ -85,7 +91,7 @@ class TreeEstimator(VoteEstimator):
         array([-1,  3,  1])
         """
         check_is_fitted(self)
-        table = PatternTable.of(self._read(X, reset=False).codes, self.fitted_.n_classes)
+        table = PatternTable.of(self._read(X, reset=False, unknown=unknown).codes, self.fitted_.n_classes)
         fitted = self.fitted_
         why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.calibration)
         return spread_rows(why, table.inverse)

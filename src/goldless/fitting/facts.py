@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.io.encode import encode_votes
-from goldless.io.label_codes import is_missing
+from goldless.errors import VotesError
+from goldless.votes.alphabet import Alphabet, is_missing, listed, short_repr
 from goldless.votes.votes import Votes
 
 _SUMS_TO_ONE = 1e-6
@@ -62,14 +62,17 @@ class KnownLabels:
 
     def codes(self, classes: NDArray) -> NDArray[np.int8]:
         """Return the codes of the labels, shape (n_known,)."""
-        column = np.empty((len(self.labels), 1), dtype=object)
-        column[:, 0] = self.labels
-        if not self.labels:
-            return np.array([], dtype=np.int8)
-        try:
-            return encode_votes(column, classes=classes).codes[:, 0]
-        except ValueError as error:
-            raise ValueError(f"anchors: {error}") from None
+        alphabet = Alphabet(classes)
+        codes = np.array([alphabet.code(label) for label in self.labels], dtype=np.int8)
+        for row, label, code in zip(self.rows.tolist(), self.labels, codes, strict=True):
+            if code < 0:
+                raise VotesError(
+                    "unknown-label",
+                    f"anchors: the label {short_repr(label)} of row {row} is none of the classes {listed(classes)}",
+                    "list-classes",
+                    {"row": row, "label": label},
+                )
+        return codes
 
 
 NO_LABELS = KnownLabels(np.array([], dtype=np.int64), [])

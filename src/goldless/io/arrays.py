@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from goldless.errors import VotesError
+from goldless.votes.alphabet import MISSING, UNKNOWN, Alphabet, NewLabels, as_classes, distinct_labels
+from goldless.votes.votes import Votes
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,6 @@ class LabelTable:
         Returns the label in a row and a column.
     voters, items : ndarray or None
         Names of the columns, if they are all strings, and of the rows.
-    used : tuple or None
-        The labels that occur, if that is known.
     """
 
     shape: tuple[int, int]
@@ -33,11 +36,75 @@ class LabelTable:
     label: Callable[[int, int], Any]
     voters: NDArray | None = None
     items: NDArray | None = None
-    used: tuple | None = None
 
     def place(self, row: int, column: int) -> str:
         """Return how to call a place in a message."""
         return f"row {row}, column {column if self.voters is None else repr(self.voters[column])}"
+
+    def first_place(self, label: Any) -> str:
+        """Say where a label first occurs."""
+        places = np.argwhere(self.codes(Alphabet(as_classes([label, label]))) >= 0)
+        return f" in {self.place(*places[0])}"
+
+    def labels(self) -> set:
+        """Return the distinct labels, missing ones perhaps among them."""
+        return {label for _, values in self.blocks() for label in distinct_labels(values)}
+
+    def codes(self, alphabet: Alphabet) -> NDArray[np.int8]:
+        """Return the codes of all votes, -2 for labels that are neither classes nor missing."""
+        codes: NDArray[np.int8] | None = None
+        for index, values in self.blocks():
+            of_block = alphabet.codes(values)
+            if index is ...:  # all votes in one block: nothing to put together
+                return np.ascontiguousarray(of_block)
+            if codes is None:
+                codes = np.full(self.shape, MISSING, dtype=np.int8)
+            codes[index] = of_block
+        return np.full(self.shape, MISSING, dtype=np.int8) if codes is None else codes
+
+    def encoded(self, alphabet: Alphabet) -> Votes:
+        """Return the votes in an alphabet, or say which labels are not in it."""
+        codes = self.codes(alphabet)
+        if codes.min() == UNKNOWN:
+            if alphabet.grows:
+                raise NewLabels(set().union(*(alphabet.strangers(values) for _, values in self.blocks())))
+            row, column = map(int, np.argwhere(codes == UNKNOWN)[0])
+            name = column if self.voters is None else str(self.voters[column])
+            raise alphabet.unknown(self.label(row, column), self.place(row, column), row=row, column=name)
+        return Votes(codes, alphabet.values, self.voters, self.items)
+
+    def refuse_unhashable(self) -> None:
+        """Name the first vote that cannot be a label, such as a list."""
+        for index, values in self.blocks():
+            for position, label in zip(np.ndindex(values.shape), values.flat, strict=True):
+                try:
+                    hash(label)
+                except TypeError:
+                    here = np.zeros(values.shape, dtype=bool)
+                    here[position] = True
+                    everywhere = np.zeros(self.shape, dtype=bool)
+                    everywhere[index] = here
+                    raise TypeError(
+                        f"argument must be a string or a number: the vote in "
+                        f"{self.place(*np.argwhere(everywhere)[0])} is a {type(label).__name__}."
+                    ) from None
+
+
+def table_of(X: Any) -> LabelTable:
+    """Read an array or a frame that has rows and columns."""
+    if issparse(X):
+        raise TypeError(
+            "Sparse data was passed: votes must be dense, because a zero that is not stored could be a vote or a "
+            "missing vote; use X.toarray() and say which with missing=0 or by leaving NaN."
+        )
+    table = table_of_frame(X) or table_of_array(X)
+    for axis, what in enumerate(("sample(s)", "feature(s)")):
+        if table.shape[axis] == 0:
+            raise ValueError(
+                f"Found array with 0 {what} (shape={table.shape}) while a minimum of 1 is required: rows are items "
+                "and columns are voters."
+            )
+    return table
 
 
 def table_of_array(X: Any, names: Sequence | None = None, items: NDArray | None = None) -> LabelTable:
@@ -120,7 +187,7 @@ def _row_names(frame: Any) -> NDArray | None:
 def _refuse_duplicates(names: list) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"Two columns have the name {name!r}: give every voter its own name.")
+            raise VotesError("same-name", f"Two columns have the name {name!r}", "own-names", {"column": name})
 
 
 def _strings(names: Sequence | None) -> NDArray | None:

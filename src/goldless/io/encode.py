@@ -1,21 +1,37 @@
-"""Votes of any type to codes, and back. The only place that knows the user's labels and names."""
+"""Votes of any type to codes, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 
-from goldless.io.arrays import LabelTable, table_of_array, table_of_frame
-from goldless.io.classes import choose_classes, listed, plain_label, refuse_unhashable, sorted_labels
-from goldless.io.label_codes import MISSING, UNKNOWN, codes_of, encode_table
+from goldless.errors import VotesError
+from goldless.io.arrays import table_of
+from goldless.votes.alphabet import (
+    MISSING,
+    TOO_EARLY,
+    UNKNOWN,
+    Alphabet,
+    LabelRules,
+    NewLabels,
+    listed,
+    short_repr,
+)
 from goldless.votes.votes import Votes
 
 
-def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = None, positive: Any = None) -> Votes:
+def encode_votes(
+    X: Any,
+    *,
+    classes: ArrayLike | None = None,
+    missing: Any = None,
+    positive: Any = None,
+    unknown: str = "error",
+) -> Votes:
     """Encode votes.
 
     Parameters
@@ -24,16 +40,18 @@ def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = Non
         Two to a hundred distinct labels of any type; NaN, None and NA are missing votes. Frames of pandas, polars and
         pyarrow are read column by column (through narwhals). Votes that are encoded already pass through.
     classes : array-like of shape (n_classes,), optional
-        Labels known from an earlier fit, of two (negative, positive); any other label is an error.
+        Labels there may be, in order, of two (negative, positive); by default those that occur, sorted.
     missing : label, optional
         A label that means "no vote", such as 0 or -1.
     positive : label, optional
         Of two labels the one to call positive; by default the second in sorted order.
+    unknown : {"error", "missing"}, default="error"
+        What a label besides ``classes`` is: an error, or no vote.
 
     Raises
     ------
-    ValueError
-        In one sentence that names the column or row and the way out.
+    VotesError
+        In one line: what was seen, where, and what to do.
 
     Examples
     --------
@@ -43,111 +61,80 @@ def encode_votes(X: Any, *, classes: ArrayLike | None = None, missing: Any = Non
     >>> votes.codes
     array([[ 1,  0, -1],
            [ 0,  0,  1]], dtype=int8)
+    >>> encode_votes([["a", "c", "b"]], classes=["c", "b", "a"]).codes
+    array([[2, 0, 1]], dtype=int8)
     """
+    return encode_by(X, LabelRules.of(classes, missing, positive, policy(unknown)))
+
+
+def policy(unknown: str) -> str:
+    """Check what an unknown label is to be, and return it as :class:`LabelRules` says it."""
+    if unknown not in ("error", "missing"):
+        raise ValueError(f"unknown must be 'error' or 'missing', got {unknown!r}")
+    return "unseen" if unknown == "error" else unknown
+
+
+def encode_by(X: Any, rules: LabelRules) -> Votes:
+    """Encode votes in memory by what the user says about labels."""
     if isinstance(X, Votes):
-        return _reencode(X, classes, positive)
-    if issparse(X):
-        raise TypeError(
-            "Sparse data was passed: votes must be dense, because a zero that is not stored could be a vote or a "
-            "missing vote; use X.toarray() and say which with missing=0 or by leaving NaN."
-        )
-    for name, label in (("missing", missing), ("positive", positive)):
-        if isinstance(label, list | set | dict | np.ndarray):
-            raise TypeError(f"{name} must be one label, got the {type(label).__name__} {label!r}.")
-    source = table_of_frame(X) or table_of_array(X)
-    for axis, what in enumerate(("sample(s)", "feature(s)")):
-        if source.shape[axis] == 0:
-            raise ValueError(
-                f"Found array with 0 {what} (shape={source.shape}) while a minimum of 1 is required: rows are items "
-                "and columns are voters."
-            )
+        kept = X.classes if rules.classes is None else rules.classes  # encoded once: their classes keep their order
+        return _reencode(X, replace(rules, classes=kept, missing=()).alphabet(()))
+    table = table_of(X)
     try:
-        chosen = choose_classes(source, missing, positive) if classes is None else np.asarray(classes)
-        codes = encode_table(source, chosen, missing)
+        labels = table.labels() if rules.classes is None else ()
+        return table.encoded(rules.alphabet(labels, place=table.first_place))
     except TypeError:
-        refuse_unhashable(source)
+        table.refuse_unhashable()
         raise
-    if codes.min() == UNKNOWN:
-        row, column = np.argwhere(codes == UNKNOWN)[0]
-        raise ValueError(
-            f"Unknown label {plain_label(source.label(row, column))!r} in {source.place(row, column)}: the classes "
-            f"are {listed(chosen)}."
-        )
-    return Votes(codes, chosen, source.voters, source.items)
 
 
-def labels_in(X: Any, missing: Any = None) -> list:
-    """Return the distinct labels of votes, sorted, those that mean "no vote" left out."""
-    return list(X.classes) if isinstance(X, Votes) else sorted_labels(table_of_frame(X) or table_of_array(X), missing)
+def encode_in(X: Any, alphabet: Alphabet) -> Votes:
+    """Encode a block of votes in an alphabet that is known."""
+    return _reencode(X, alphabet) if isinstance(X, Votes) else table_of(X).encoded(alphabet)
 
 
-def classes_among(labels: Iterable, *, positive: Any = None) -> NDArray:
-    """Return the classes, of two (negative, positive), from the labels of many blocks of votes."""
-    nothing = LabelTable((0, 0), lambda: iter(()), lambda row, column: None, used=tuple(labels))
-    return choose_classes(nothing, None, positive)
+def labels_in(X: Any) -> Iterable:
+    """Return the distinct labels of votes, missing ones perhaps among them."""
+    return X.classes if isinstance(X, Votes) else table_of(X).labels()
 
 
-def find_classes(blocks: Iterable[Any], *, missing: Any = None, positive: Any = None) -> NDArray:
-    """Return the classes from the first of many blocks of votes that hold two labels between them."""
+def alphabet_of_blocks(blocks: Iterable[Any], rules: LabelRules) -> Alphabet:
+    """Return the alphabet of the first of many blocks of votes that hold two labels between them."""
+    if rules.classes is not None:
+        return rules.alphabet(())
     labels: dict[Any, None] = {}
     for block in blocks:
-        labels.update(dict.fromkeys(labels_in(block, missing)))
-        if len(labels) >= 2:
-            break
-    return classes_among(labels, positive=positive)
+        labels.update(dict.fromkeys(labels_in(block)))
+        try:
+            return rules.alphabet(labels)
+        except VotesError as error:
+            if error.kind not in TOO_EARLY:
+                raise
+    return rules.alphabet(labels)
 
 
-def encode_positions(
-    positions: NDArray[np.int8],
-    labels: Sequence,
-    *,
-    used: Sequence,
-    voters: NDArray | None = None,
-    items: NDArray | None = None,
-    positive: Any = None,
-) -> Votes:
-    """Encode votes given as positions in a list of labels, -1 where there is none.
-
-    ``used`` are the labels that occur; the votes themselves are turned back into labels only to say where one is.
-    """
-    lookup = np.empty(len(labels) + 1, dtype=object)
-    lookup[:-1] = labels
-
-    def blocks() -> Iterator[tuple[Any, NDArray]]:
-        yield ..., lookup[positions]
-
-    source = LabelTable(
-        positions.shape, blocks, lambda row, column: lookup[positions[row, column]], voters, items, tuple(used)
-    )
-    classes = choose_classes(source, None, positive)
-    code_of = np.full(len(labels) + 1, MISSING, dtype=np.int8)
-    for number, label in enumerate(labels):
-        for code, chosen in enumerate(classes):
-            if label == chosen:
-                code_of[number] = code
-    return Votes(code_of[positions], classes, voters, items)
+def columns_of(X: Any) -> tuple[NDArray | None, int]:
+    """Return the names and the number of the voters of a block."""
+    if isinstance(X, Votes):
+        return X.voters, X.n_voters
+    table = table_of(X)
+    return table.voters, table.shape[1]
 
 
-def _reencode(votes: Votes, classes: ArrayLike | None, positive: Any) -> Votes:
-    """Return encoded votes in classes known from a fit, or with another class called positive."""
-    known = list(votes.classes)
-    wanted = list(np.asarray(classes)) if classes is not None else list(votes.classes)
-    if classes is None and positive is not None:
-        if positive not in known:
-            raise ValueError(f"positive={positive!r} is not one of the labels {listed(known)}.")
-        if len(known) == 2:
-            wanted.sort(key=lambda label: label == positive)
-    if known == wanted:
+def _reencode(votes: Votes, alphabet: Alphabet) -> Votes:
+    """Return encoded votes in another alphabet."""
+    if list(votes.classes) == list(alphabet.values):
         return votes
-    strange = [code for code in range(len(known)) if known[code] not in wanted and (votes.codes == code).any()]
+    code_of = Alphabet(votes.classes).codes_in(alphabet)
+    strange = [code for code in np.flatnonzero(code_of == UNKNOWN) if (votes.codes == code).any()]
+    if strange and alphabet.grows:
+        raise NewLabels(votes.classes[strange])
     if strange:
-        row, column = np.argwhere(votes.codes == strange[0])[0]
-        raise ValueError(
-            f"Unknown label {plain_label(known[strange[0]])!r} in row {row}, {votes.voter_name(column)}: the classes "
-            f"are {listed(wanted)}."
-        )
-    code_of = np.array([*(wanted.index(label) if label in wanted else MISSING for label in known), MISSING], np.int8)
-    return Votes(code_of[votes.codes], np.asarray(wanted), votes.voters, votes.items)
+        row, column = map(int, np.argwhere(votes.codes == strange[0])[0])
+        place = f"row {row}, {votes.voter_name(column)}"
+        raise alphabet.unknown(votes.classes[strange[0]], place, row=row, column=column)
+    code_of[code_of == UNKNOWN] = MISSING
+    return Votes(code_of[votes.codes], alphabet.values, votes.voters, votes.items)
 
 
 def encode_truth(y: ArrayLike, votes: Votes) -> NDArray[np.int8]:
@@ -155,11 +142,13 @@ def encode_truth(y: ArrayLike, votes: Votes) -> NDArray[np.int8]:
     truth = np.asarray(y)
     if truth.shape != (votes.n_items,):
         raise ValueError(f"y must be one label for each of {votes.n_items} items, got shape {truth.shape}.")
-    codes = codes_of(truth, votes.classes, None)
+    codes = Alphabet(votes.classes).codes(truth)
     if codes.min() < 0:
         row = int(np.flatnonzero(codes < 0)[0])
-        raise ValueError(
-            f"y holds {plain_label(truth[row])!r} in row {row}: every item needs one of the labels of the votes, "
-            f"{listed(votes.classes)}."
+        raise VotesError(
+            "unknown-label",
+            f"y holds {short_repr(truth[row])} in row {row}: every item needs one of the labels of the votes, "
+            f"{listed(votes.classes)}",
+            where={"row": row, "label": truth[row]},
         )
     return codes

@@ -6,18 +6,15 @@ import os
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
-from goldless.io.readers.columns import (
-    Columns,
-    Progress,
-    VotesFileError,
-    detect_format,
-    duplicated,
-    open_source,
-)
+from goldless.errors import VotesError
+from goldless.io.readers.columns import Columns, Progress, detect_format, duplicated, open_source
 from goldless.io.readers.other import read_arrow, read_json_lines, read_npz
 from goldless.io.readers.text import read_text
 from goldless.io.roles import ReadOptions, check_names, long_roles
 from goldless.io.tables import VotesFile, long_votes, votes_of_arrays, wide_votes
+from goldless.votes.alphabet import LabelRules, as_classes
+
+VotesFileError = VotesError  # its name in the first edition
 
 __all__ = ["VotesFile", "VotesFileError", "read_votes"]
 
@@ -33,6 +30,7 @@ def read_votes(
     ignore: Iterable[str] = (),
     missing: Iterable[Any] = (),
     positive: Any = None,
+    classes: Iterable[Any] | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
@@ -56,7 +54,9 @@ def read_votes(
     missing : iterable of label
         Labels that mean "no vote", besides an empty field, NA, NaN, null and None.
     positive : label, optional
-        The label to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order.
+    classes : iterable of label, optional
+        Labels there may be, in order; by default those that occur, sorted.
     delimiter, header, encoding : optional
         How text is to be read, when it is not found out rightly.
     progress : callable, optional
@@ -68,7 +68,7 @@ def read_votes(
 
     Raises
     ------
-    VotesFileError
+    VotesError
         In one line: what was seen, where, and what to do.
 
     Examples
@@ -81,9 +81,27 @@ def read_votes(
     >>> table.how
     'Read as CSV, wide: 2 items (rows) x 3 voters (columns).'
     """
+    rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
+    options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules)
+    return read_table(source, options, delimiter=delimiter, header=header, encoding=encoding, progress=progress)
+
+
+def labels_of(missing: Any) -> tuple:
+    """Return labels from one label or several."""
+    return (missing,) if isinstance(missing, str | int | float) else tuple(missing)
+
+
+def read_table(
+    source: str | os.PathLike | BinaryIO,
+    options: ReadOptions,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str = "utf-8",
+    progress: Progress | None = None,
+) -> VotesFile:
+    """Read votes from a file as :func:`read_votes` does."""
     stream, name, size = open_source(source)
-    missing = [missing] if isinstance(missing, str | int | float) else list(missing)
-    options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), missing, positive)
     with stream:
         kind = detect_format(stream, name)
         if kind == "npz":
@@ -98,7 +116,9 @@ def read_votes(
             )
     twice = duplicated(column.name for column in table.columns)
     if twice is not None:
-        raise VotesFileError(f"{name} has two columns named {twice!r}: give every voter its own name")
+        raise VotesError(
+            "same-name", f"{name} has two columns named {twice!r}", "own-names", {"file": name, "column": twice}
+        )
     return _from_columns(table, options, name)
 
 

@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.io.classes import MAX_CLASSES
-from goldless.io.label_codes import MISSING, is_missing
-from goldless.io.readers.columns import MISSING_TOKENS, VotesFileError
+from goldless.errors import VotesError
 from goldless.kernels.bits import plane_bytes, value_planes
+from goldless.votes.alphabet import MAX_CLASSES, MISSING, UNKNOWN, Alphabet, NewLabels, listed, short_repr
 from goldless.votes.rows import Rows
 
-_UNKNOWN = -2
 
-
-def label_coder(
-    classes: Sequence | NDArray, missing: Iterable[Any], same: Callable[[Any, Any], bool]
-) -> Callable[[Any], int]:
-    """Return a function that codes one label: -1 missing, 0 and more a class, -2 none of these."""
-    classes, missing = list(classes), list(missing)
-    known: dict[Any, int] = {}
-
-    def code_of(label: Any) -> int:
-        if label is None or is_missing(label):
-            return MISSING
-        key = (type(label), label)
-        if key not in known:
-            text = label.strip() if isinstance(label, str) else label
-            found = [code for code, name in enumerate(classes) if same(name, text)]
-            gone = (isinstance(text, str) and text in MISSING_TOKENS) or any(same(text, name) for name in missing)
-            known[key] = MISSING if gone else found[0] if found else _UNKNOWN
-        return known[key]
-
-    return code_of
-
-
-def rows_of_batch(
-    batch: Any, voters: Sequence[str], n_classes: int, code_of: Callable[[Any], int], name: str, start: int
-) -> Rows:
+def rows_of_batch(batch: Any, voters: Sequence[str], alphabet: Alphabet, name: str, start: int) -> Rows:
     """Pack the columns of a record batch.
 
     Parameters
@@ -48,75 +22,91 @@ def rows_of_batch(
     batch : pyarrow.RecordBatch
     voters : sequence of str
         Columns that hold votes, in order.
-    n_classes : int
-    code_of : callable
-        Codes one label (:func:`label_coder`).
+    alphabet : Alphabet
     name, start : str, int
         Where the batch comes from and the number of its first row, for messages.
     """
-    n_rows, width = batch.num_rows, plane_bytes(len(voters))
+    n_rows, width, n_classes = batch.num_rows, plane_bytes(len(voters)), len(alphabet)
     n_planes = 1 if n_classes == 2 else 1 + (n_classes - 1).bit_length()
     planes = np.zeros((n_planes, width, n_rows), dtype=np.uint8)
     missing_plane: NDArray[np.uint8] | None = None
+    strangers: set = set()
     for number, title in enumerate(voters):
         array = batch.column(title)
-        codes = _codes(array, code_of)
+        codes = _codes(array, alphabet, title, name)
         byte, bit = divmod(number, 8)
-        if codes.size and codes.min() < 0:
-            unknown = np.flatnonzero(codes == _UNKNOWN)
-            if len(unknown):
-                row = int(unknown[0])
-                raise VotesFileError(
-                    f"{name}: unknown label {array[row].as_py()!r} in row {start + row}, column {title!r}, where the "
-                    "classes are those of the first rows: if it means 'no vote', pass it as missing, or drop the column"
-                )
+        lowest = codes.min(initial=0)
+        if lowest < 0:
+            if lowest == UNKNOWN:
+                unknown = np.flatnonzero(codes == UNKNOWN)
+                strangers.update(_some_labels(array.take(unknown), alphabet, start + int(unknown[0]), title, name))
             absent = codes < 0
-            codes = np.where(absent, 0, codes).astype(np.int8)
+            codes = np.maximum(codes, 0)
             if missing_plane is None:
                 missing_plane = np.zeros((width, n_rows), dtype=np.uint8)
             missing_plane[byte] |= absent.view(np.uint8) << np.uint8(bit)
+        if n_planes == 1:  # the codes are the bits
+            planes[0, byte] |= codes.view(np.uint8) << np.uint8(bit)
+            continue
         for power, plane in enumerate(value_planes(n_planes)):
             planes[plane, byte] |= (codes.view(np.uint8) >> np.uint8(power) & np.uint8(1)) << np.uint8(bit)
+    if strangers:
+        raise NewLabels(strangers)
     if missing_plane is not None:
         planes = np.concatenate([planes[:1], missing_plane[None], planes[2:]])
     return Rows(np.ascontiguousarray(planes.reshape(-1, n_rows).T), len(voters), n_classes)
 
 
-def truth_of_batch(column: Any, classes: NDArray, code_of: Callable[[Any], int], name: str) -> NDArray[np.int8]:
+def _some_labels(array: Any, alphabet: Alphabet, row: int, title: str, name: str) -> list:
+    """Return the labels of an array, which are unknown; refuse them if the alphabet does not grow."""
+    if not alphabet.grows:
+        error = alphabet.unknown(array[0].as_py(), f"row {row}, column {title!r}", row=row, column=title)
+        raise error.within(name, file=name)
+    return array.unique()[: MAX_CLASSES + 1].to_pylist()
+
+
+def truth_of_batch(column: Any, alphabet: Alphabet, name: str) -> NDArray[np.int8]:
     """Return the codes of a column of true labels, -1 where there is none."""
     import pyarrow as pa
 
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     labels = encoded.dictionary.to_pylist()
-    codes = np.array([*(code_of(label) for label in labels), MISSING], dtype=np.int8)
+    codes = np.array([*map(alphabet.code, labels), MISSING], dtype=np.int8)
     truth = codes[encoded.indices.cast(pa.int64()).fill_null(len(labels)).to_numpy(zero_copy_only=False)]
-    strange = np.flatnonzero(truth == _UNKNOWN)
+    strange = np.flatnonzero(truth == UNKNOWN)
     if len(strange):
-        known = " and ".join(repr(label) for label in classes.tolist())
-        raise VotesFileError(
-            f"{name}: the truth holds {column[int(strange[0])].as_py()!r}, but the votes are {known}"
-        )
+        raise unknown_truth(column[int(strange[0])].as_py(), alphabet, name)
     return truth
 
 
-def _codes(array: Any, code_of: Callable[[Any], int]) -> NDArray[np.int8]:
+def unknown_truth(label: Any, alphabet: Alphabet, name: str) -> VotesError:
+    """Return the error of a true label that is not among the classes of the votes."""
+    return VotesError(
+        "unknown-truth",
+        f"{name}: the truth holds {short_repr(label)}, but the votes are {listed(alphabet.values)}",
+        "list-classes",
+        {"file": name, "label": label},
+    )
+
+
+def _codes(array: Any, alphabet: Alphabet, title: str, name: str) -> NDArray[np.int8]:
     """Return the codes of a column: -1 missing, -2 unknown."""
     import pyarrow as pa
 
     kind = array.type
     if pa.types.is_nested(kind):
-        raise VotesFileError(f"a column holds {kind}; votes are plain values")
+        raise nested_column(title, kind, name)
     absent = None
     if array.null_count and not pa.types.is_dictionary(kind):
         absent = array.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_boolean(kind):
-        return _codes_of_values(_bits_of(array), code_of, absent)
+        return _codes_of_values(_bits_of(array), alphabet, absent)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         filled = array.fill_null(0) if absent is not None else array
-        return _codes_of_values(filled.to_numpy(zero_copy_only=False), code_of, absent)
+        return _codes_of_values(filled.to_numpy(zero_copy_only=False), alphabet, absent)
     encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
     labels = encoded.dictionary.to_pylist()
-    codes = np.array([*(code_of(label) for label in labels), MISSING], dtype=np.int8)
+    codes = np.array([*map(alphabet.code, labels), MISSING], dtype=np.int8)
     indices = encoded.indices
     if indices.null_count:
         indices = indices.cast(pa.int64()).fill_null(len(labels))
@@ -131,19 +121,30 @@ def _bits_of(array: Any) -> NDArray[np.bool_]:
     return bits[array.offset - 8 * first :][: len(array)].view(np.bool_)
 
 
-def _codes_of_values(
-    values: NDArray, code_of: Callable[[Any], int], absent: NDArray[np.bool_] | None
-) -> NDArray[np.int8]:
+def nested_column(title: str, kind: Any, name: str) -> VotesError:
+    """Return the error of a column of lists or the like."""
+    return VotesError(
+        "nested", f"{name}: column {title!r} holds {kind}", "plain-values", {"file": name, "column": title}
+    )
+
+
+def _codes_of_values(values: NDArray, alphabet: Alphabet, absent: NDArray[np.bool_] | None) -> NDArray[np.int8]:
     """Code a column of numbers, one comparison of the whole column for each number that occurs."""
-    codes = np.full(len(values), MISSING, dtype=np.int8)
+    codes = np.zeros(len(values), dtype=np.int8) if absent is None else -absent.view(np.int8)
     rest = np.ones(len(values), dtype=bool) if absent is None else ~absent
     for _ in range(MAX_CLASSES + 1):
-        if not rest.any():
+        first = rest.argmax() if len(rest) else 0
+        if not rest[first : first + 1].any():
             return codes
-        label = values[rest.argmax()]
+        label = values[first]
         here = values != values if label != label else values == label
         here &= rest
-        codes[here] = code_of(label.item())
-        rest &= ~here
-    codes[rest] = _UNKNOWN
+        rest ^= here
+        if code := alphabet.code(label.item()):  # whole columns of bytes are faster than places chosen in them
+            codes |= here.view(np.int8) if code == 1 else here.view(np.int8) * np.int8(code)
+    if alphabet.grows:  # so many labels are no classes
+        codes[rest] = UNKNOWN
+    else:
+        labels, inverse = np.unique(values[rest], return_inverse=True)
+        codes[rest] = np.array([alphabet.code(label) for label in labels.tolist()], dtype=np.int8)[inverse]
     return codes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -11,15 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.io.encode import encode_votes, find_classes
-from goldless.io.files import read_votes
+from goldless.errors import VotesError
+from goldless.io.encode import alphabet_of_blocks, columns_of, encode_in, policy
+from goldless.io.files import labels_of, read_table
 from goldless.io.readers.stream import TableReader, understand
 from goldless.io.roles import ReadOptions
 from goldless.kernels.threads import ordered_stream
+from goldless.votes.alphabet import Alphabet, LabelRules, as_classes
 from goldless.votes.engine import StreamEngine
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT
-from goldless.votes.source import VoteSource
+from goldless.votes.source import GrowingAlphabet, Passes, VoteSource
 from goldless.votes.votes import Votes, find_items
 
 
@@ -46,6 +49,8 @@ class VoteStream:
         Labels that mean "no vote", besides those of the estimator.
     positive : label, optional
         The label to call positive.
+    classes : iterable of label, optional
+        Labels there may be, in order; by default those that occur, sorted.
     delimiter, header, encoding : optional
         How text is read, when it is not found out rightly.
     batch_rows : int, default=65536
@@ -76,6 +81,7 @@ class VoteStream:
         ignore: Iterable[str] = (),
         missing: Iterable[Any] = (),
         positive: Any = None,
+        classes: Iterable[Any] | None = None,
         delimiter: str | None = None,
         header: bool | None = None,
         encoding: str = "utf-8",
@@ -87,28 +93,32 @@ class VoteStream:
         if batch_rows < 1 or memory_limit < 0:
             raise ValueError("batch_rows must be at least 1 and memory_limit at least 0.")
         self.source = source
-        self.missing = [missing] if isinstance(missing, str | int | float) else list(missing)
-        self.positive = positive
         self.memory_limit = memory_limit
         self.client = client
         self._progress = progress
-        self._options = ReadOptions(None, None, None, id_column, truth, frozenset(ignore), self.missing, positive)
+        rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
+        self._options = ReadOptions(id_column=id_column, truth=truth, ignore=frozenset(ignore), rules=rules)
         self._reader = TableReader(batch_rows, delimiter, header, encoding)
 
     def __repr__(self) -> str:
         return f"VoteStream({self.source!r})"
 
-    def open(self, *, classes: NDArray | None, missing: Any, positive: Any) -> VoteSource | Votes:
-        """Find out the classes and voters; return the blocks, or all votes if they had to be read into memory."""
-        positive = self.positive if positive is None else positive
+    def open(
+        self, *, classes: Any = None, missing: Any = None, positive: Any = None, unknown: str = "error"
+    ) -> VoteSource | Votes:
+        """Find out the voters and the first classes, or read all votes if they have to be in memory."""
+        return self.open_by(LabelRules.of(classes, missing, positive, policy(unknown)))
+
+    def open_by(self, rules: LabelRules) -> VoteSource | Votes:
+        """Open the votes by what an estimator says about labels; what it leaves open this stream says."""
+        rules = rules.besides(self._options.rules)
         if isinstance(self.source, str | os.PathLike):
-            return self._open_files(classes, missing, positive)
-        gone = [*([] if missing is None else [missing]), *self.missing]
+            return self._open_files(replace(self._options, rules=rules))
         if is_dask(self.source):
             from goldless.io.dask import open_dask
 
-            return open_dask(self.source, self.client, classes, gone, positive, self.memory_limit, self._progress)
-        return self._open_blocks(classes, gone, positive)
+            return open_dask(self.source, self.client, rules, self.memory_limit, self._progress)
+        return self._open_blocks(rules)
 
     def find_rows(self, items: Iterable[Any]) -> dict[Any, int]:
         """Return the row of each of some items, by their names: what ``anchors`` of a fit are given by.
@@ -131,83 +141,72 @@ class VoteStream:
         {'y': 1}
         """
         names = {str(item): item for item in items}
-        votes = self.open(classes=None, missing=None, positive=None)
+        votes = self.open()
         found = votes.find_rows(names) if isinstance(votes, VoteSource) else find_items(votes, names)
         return {names[name]: row for name, row in found.items()}
 
-    def _open_files(self, classes: NDArray | None, missing: Any, positive: Any) -> VoteSource | Votes:
-        gone = [*self.missing, *([] if missing is None else [missing])]
-        options = ReadOptions(
-            None, None, None, self._options.id_column, self._options.truth, self._options.ignore, gone, positive
-        )
-        files = understand(self.source, options, self._reader, classes)
+    def _open_files(self, options: ReadOptions) -> VoteSource | Votes:
+        reader = self._reader
+        files = understand(self.source, options, reader)
         if files is None:
-            kept = ("id_column", "truth", "ignore")
-            return read_votes(
-                self.source,
-                missing=gone,
-                positive=positive,
-                delimiter=self._reader.delimiter,
-                header=self._reader.header,
-                encoding=self._reader.encoding,
-                **{name: getattr(self._options, name) for name in kept},
+            return read_table(
+                self.source, options, delimiter=reader.delimiter, header=reader.header, encoding=reader.encoding
             ).votes
-        names = np.array(files.voters, dtype=object)
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
 
             return open_files_on_cluster(files, self.client, self._progress)
-        return VoteSource(
-            files.classes,
-            names,
-            len(names),
-            StreamEngine(files.makers, self._progress, files.n_rows),
-            partial(_apply_in_order, files.labelled),
-            self.memory_limit,
-            how=files.how,
-            notes=files.notes,
-        )
 
-    def _open_blocks(self, classes: NDArray | None, missing: list, positive: Any) -> VoteSource:
-        if len(missing) > 1:
-            raise ValueError(f"Blocks in memory may have one label for a missing vote, got {missing!r}.")
-        gone = missing[0] if missing else None
-        source, again = self.source, True
-        open_raw = source if callable(source) else partial(iter, source)
-        if not callable(source) and iter(source) is source:
-            again, seen = False, list[Any]()
+        def open_in(alphabet: Alphabet) -> Passes:
+            read = replace(files, alphabet=alphabet)
+            engine = StreamEngine(read.makers, self._progress, read.n_rows)
+            return Passes(engine, partial(_apply_in_order, read.labelled))
+
+        voters = np.array(files.voters, dtype=object)
+        limit = self.memory_limit
+        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, notes=files.notes)
+
+    def _open_blocks(self, rules: LabelRules) -> VoteSource:
+        source = self.source
+        once = not callable(source) and iter(source) is source
+        if once:
+            seen: list[Any] = []
 
             def look() -> Iterator[Any]:
                 for table in source:
                     seen.append(table)
                     yield table
 
-            found = find_classes(_tables(look), missing=gone, positive=positive)
-            classes = found if classes is None else classes
-            first = encode_votes(next(_tables(partial(iter, seen))), classes=classes, missing=gone)
-            open_raw = partial(chain, seen, source)
+            alphabet = alphabet_of_blocks(_tables(look), rules)
+            if not seen:
+                next(_tables(look), None)
+            open_raw: Callable[[], Iterable] = partial(chain, seen, source)
+            first = next(_tables(partial(iter, seen)), None)
         else:
-            if classes is None:
-                classes = find_classes(_tables(open_raw), missing=gone, positive=positive)
-            first = encode_votes(next(_tables(open_raw)), classes=classes, missing=gone)
-        encode = partial(_encode_block, classes=classes, missing=gone, voters=first.voters, n_voters=first.n_voters)
+            open_raw = source if callable(source) else partial(iter, source)
+            alphabet = alphabet_of_blocks(_tables(open_raw), rules)
+            first = next(_tables(open_raw), None)
+        if first is None:
+            raise VotesError("empty", "Found array with 0 sample(s): the source has no rows")
+        blocks = _Blocks(partial(_tables, open_raw), *columns_of(first))
 
-        def makers() -> Iterator[Callable[[], Rows]]:
-            return (partial(encode, table, number) for number, table in enumerate(_tables(open_raw)))
+        def open_in(alphabet: Alphabet) -> Passes:
+            growing = GrowingAlphabet(alphabet) if once and alphabet.grows else None
 
-        def batches() -> Iterator[tuple[Callable[[], Rows], Beside]]:
-            for number, table in enumerate(_tables(open_raw)):
-                yield partial(encode, table, number), row_names(table)
+            def encode(number: int, table: Any) -> Rows:
+                make = partial(blocks.encode, number, table)
+                return make(alphabet) if growing is None else growing.apply(make)
 
-        return VoteSource(
-            np.asarray(classes),
-            first.voters,
-            first.n_voters,
-            StreamEngine(makers, self._progress),
-            partial(_apply_in_order, batches),
-            self.memory_limit,
-            again,
-        )
+            def makers() -> Iterator[Callable[[], Rows]]:
+                return (partial(encode, number, table) for number, table in enumerate(blocks.tables()))
+
+            def batches() -> Iterator[tuple[Callable[[], Rows], Beside]]:
+                for number, table in enumerate(blocks.tables()):
+                    yield partial(encode, number, table), row_names(table)
+
+            return Passes(StreamEngine(makers, self._progress), partial(_apply_in_order, batches), growing)
+
+        return VoteSource(alphabet, blocks.voters, blocks.n_voters, open_in, self.memory_limit, not once)
 
 
 def as_stream(X: Any) -> VoteStream | None:
@@ -276,17 +275,36 @@ def _as_frame(table: Any) -> Any:
     return table
 
 
-def _encode_block(
-    table: Any, number: int, *, classes: NDArray, missing: Any, voters: NDArray | None, n_voters: int
-) -> Rows:
-    """Encode a block in known classes, and check that it has the columns of the first."""
-    try:
-        votes = encode_votes(table, classes=classes, missing=missing)
-    except ValueError as error:
-        raise ValueError(f"Block {number} of the votes: {error}") from None
+@dataclass(frozen=True)
+class _Blocks:
+    """Tables that have the columns of the first.
+
+    Attributes
+    ----------
+    tables : callable
+        Returns an iterator over them.
+    voters, n_voters : ndarray or None, int
+        Names and number of the columns.
+    """
+
+    tables: Callable[[], Iterator[Any]]
+    voters: NDArray | None
+    n_voters: int
+
+    def encode(self, number: int, table: Any, alphabet: Alphabet) -> Rows:
+        """Encode a table, and check that it has the columns of the first."""
+        try:
+            return pack_table(table, alphabet, self.voters, self.n_voters)
+        except VotesError as error:
+            raise error.within(f"Block {number} of the votes", block=number) from None
+
+
+def pack_table(table: Any, alphabet: Alphabet, voters: NDArray | None, n_voters: int) -> Rows:
+    """Encode and pack a table that is to have these columns."""
+    votes = encode_in(table, alphabet)
     if votes.n_voters != n_voters:
-        raise ValueError(f"Block {number} has {votes.n_voters} columns where the first block has {n_voters}.")
+        raise VotesError("columns", f"{votes.n_voters} columns where the first has {n_voters}")
     if voters is not None and votes.voters is not None and list(voters) != list(votes.voters):
-        strange = next(name for name, known in zip(votes.voters, voters, strict=True) if name != known)
-        raise ValueError(f"Block {number} has the column {str(strange)!r} where the first block has another.")
-    return Rows.of(votes.codes, len(classes))
+        strange = next(str(name) for name, known in zip(votes.voters, voters, strict=True) if name != known)
+        raise VotesError("columns", f"a column {strange!r} where the first has another", where={"column": strange})
+    return Rows.of(votes.codes, len(alphabet))

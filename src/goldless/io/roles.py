@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from goldless.io.readers.columns import (
-    Column,
-    Columns,
-    VotesFileError,
-)
+from goldless.errors import VotesError
+from goldless.io.readers.columns import Column, Columns
 from goldless.spelling import nearest
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
 
 _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),
@@ -32,38 +30,34 @@ _LABEL_NAMES = (
 
 TRUTH_NAMES = {"truth", "gold", "y_true", "true_label", "gold_label", "ground_truth", "y", "target"}
 
-MAX_LABELS = 50
-MAKE_VOTES = "if they are probabilities, make votes of them first, such as 1 where it is above 0.5 and 0 elsewhere"
-
 
 @dataclass(frozen=True)
 class ReadOptions:
     """What a user may say about a file; see :func:`read_votes`."""
 
-    item: str | None
-    voter: str | None
-    label: str | None
-    id_column: str | None
-    truth: str | None
-    ignore: frozenset[str]
-    missing: list[Any]
-    positive: Any
+    item: str | None = None
+    voter: str | None = None
+    label: str | None = None
+    id_column: str | None = None
+    truth: str | None = None
+    ignore: frozenset[str] = frozenset()
+    rules: LabelRules = field(default_factory=LabelRules)
 
 
 def check_names(by_name: dict[str, Column], options: ReadOptions, name: str) -> None:
     """Refuse names of columns that are not there."""
+    roles = {"item": "item", "voter": "voter", "label": "label", "truth": "truth", "id_column": "id"}
     for role, wanted in (
-        *(
-            (role, getattr(options, role.replace("-", "_")))
-            for role in ("item", "voter", "label", "truth", "id-column")
-        ),
-        *(("ignore", ignored) for ignored in options.ignore),
+        *((f"{role} column", getattr(options, name)) for name, role in roles.items()),
+        *(("column to ignore", ignored) for ignored in sorted(options.ignore)),
     ):
         if wanted is not None and wanted not in by_name:
             there = ", ".join(repr(column) for column in list(by_name)[:8]) + (", ..." if len(by_name) > 8 else "")
-            raise VotesFileError(
-                f"--{role} {wanted!r} is not a column of {name}"
-                + (nearest(wanted, by_name) or f"; its columns are {there}")
+            raise VotesError(
+                "unknown-column",
+                f"the {role} {wanted!r} is not in {name}"
+                + (nearest(wanted, by_name) or f"; its columns are {there}"),
+                where={"file": name, "column": wanted},
             )
 
 
@@ -84,10 +78,8 @@ def long_roles(by_name: dict[str, Column], options: ReadOptions) -> tuple[str, s
     if item is not None and voter is not None and label is not None:
         return item, voter, label
     if any(asked):
-        lacking = [
-            role for role, column in zip(("--item", "--voter", "--label"), found, strict=True) if column is None
-        ]
-        raise VotesFileError(f"a long table needs three columns: name the other with {' and '.join(lacking)} too")
+        lacking = [role for role, column in zip(("item", "voter", "label"), found, strict=True) if column is None]
+        raise VotesError("lacking-column", "a long table needs three columns", "lacking-roles", lacking=lacking)
     return None
 
 
@@ -104,19 +96,16 @@ def wide_roles(
     items = by_name[options.id_column] if options.id_column is not None else _id_column(rest, table.named)
     voters = [column for column in rest if column is not items]
     if not voters:
-        raise VotesFileError(f"{name} has no column of votes left")
+        raise VotesError("no-columns", f"{name} has no column of votes left", where={"file": name})
     for column in voters:
-        if len(column.values) > MAX_LABELS:
-            if are_probabilities(column.values):
-                raise VotesFileError(
-                    f"column {short(column.name)!r} of {name} holds {len(column.values):,} numbers from 0 to 1, "
-                    f"such as {short(column.values[0])}: {MAKE_VOTES}"
-                )
-            shown = ", ".join(repr(short(value)) for value in column.values[:2])
-            raise VotesFileError(
-                f"column {short(column.name)!r} of {name} holds {len(column.values):,} different values, such as "
-                f"{shown}, where votes are two labels: if it names the items pass --id-column, if it is no voter "
-                "--ignore, if the table is long --item --voter --label"
+        if len(column.values) > MAX_CLASSES:
+            scores = are_probabilities(column.values)
+            raise VotesError(
+                "scores" if scores else "too-many-labels",
+                f"column {short(column.name)!r} of {name} holds {len(column.values):,} different "
+                f"{'numbers from 0 to 1' if scores else 'values'}, such as {listed(column.values[:2])}",
+                "scores" if scores else "not-votes",
+                {"file": name, "column": column.name},
             )
     return items, voters
 
@@ -132,17 +121,8 @@ def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
         return None
     if len(first.values) == len(first.positions):
         return first
-    votes = {value for column in others if len(column.values) <= MAX_LABELS for value in column.values}
+    votes = {value for column in others if len(column.values) <= MAX_CLASSES for value in column.values}
     return first if votes and not votes.intersection(first.values) else None
-
-
-def are_probabilities(values: Sequence[Any]) -> bool:
-    """Whether labels are numbers from 0 to 1, some of them neither."""
-    try:
-        numbers = {float(value) for value in values}
-    except (TypeError, ValueError):
-        return False
-    return all(0 <= number <= 1 for number in numbers) and bool(numbers - {0.0, 1.0})
 
 
 def short(value: Any, length: int = 40) -> str:

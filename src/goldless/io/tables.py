@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,29 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.io.encode import encode_positions
-from goldless.io.readers.columns import (
-    MAX_COLUMNS,
-    Column,
-    Columns,
-    VotesFileError,
-    duplicated,
-)
+from goldless.errors import VotesError
+from goldless.io.frames import unknown_truth
+from goldless.io.readers.columns import MAX_COLUMNS, Column, Columns, duplicated, empty_file, too_wide
 from goldless.io.readers.other import factorise
-from goldless.io.roles import (
-    MAKE_VOTES,
-    MAX_LABELS,
-    TRUTH_NAMES,
-    ReadOptions,
-    are_probabilities,
-    plain_title,
-    short,
-    wide_roles,
-)
+from goldless.io.roles import TRUTH_NAMES, ReadOptions, plain_title, short, wide_roles
+from goldless.votes.alphabet import MAX_CLASSES, MISSING, UNKNOWN, Alphabet, listed, reading_of, same_text
 from goldless.votes.votes import Votes
 
 _MAX_CELLS = 4_000_000_000
+_MAX_LABELS = 126  # classes and words for "no vote", as int8
 _LABELS_OF_ONE_TABLE = 3  # two classes, and a word for "no vote"
+_OWN_VALUES = 3  # a column of so many values that no other has is no voter
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,25 +48,32 @@ class VotesFile:
     name: str = "votes"
 
 
-def read_wide(table: Columns, options: ReadOptions, name: str) -> VotesFile:
-    """Read the columns of a wide table."""
-    return wide_votes(table, {column.name: column for column in table.columns}, options, name)
-
-
 def wide_votes(table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str) -> VotesFile:
     """Read the columns of a wide table: one row an item, one column a voter."""
+    return _read_wide(table, by_name, options, name).votes(options, name)
+
+
+def wide_alphabet(table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str) -> Alphabet:
+    """Return the alphabet of the votes of a wide table."""
+    return _read_wide(table, by_name, options, name).alphabet(options, name)
+
+
+def _read_wide(table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str) -> _Read:
     items, voters = wide_roles(table, by_name, options, name)
     n_items = len(voters[0].positions)
     labels, positions = _common_labels(voters)
-    words = {str(label).casefold() for label in labels if isinstance(label, str)}
-    if len(words) > _LABELS_OF_ONE_TABLE and (pair := _nothing_in_common(voters)):
-        raise VotesFileError(
-            f"columns {' and '.join(repr(short(column.name)) for column in pair)} of {name} share no label, so they "
-            "are not votes on one question: if each row is one vote, name its columns with --item --voter --label, "
-            "otherwise drop what is no vote with --ignore"
+    words = {label.casefold() for label in labels if isinstance(label, str)}
+    many = options.rules.classes is None and len(words) > _LABELS_OF_ONE_TABLE
+    if many and (stranger := _nothing_in_common(voters)) is not None:
+        raise VotesError(
+            "no-common-label",
+            f"column {short(stranger.name)!r} of {name} shares no label with the others, so they are not votes on "
+            "one question",
+            "long-or-drop",
+            {"file": name, "column": stranger.name},
         )
     notes = [
-        f"Column {column.name!r} was read as a voter; if it holds the truth, pass --truth {column.name}."
+        f"Column {column.name!r} was read as a voter; if it holds the truth, pass it as truth."
         for column in voters
         if options.truth is None and plain_title(column.name) in TRUTH_NAMES
     ]
@@ -89,16 +84,28 @@ def wide_votes(table: Columns, by_name: dict[str, Column], options: ReadOptions,
         + _truth_words(options)
         + "."
     )
-    return _finish(positions, labels, [column.name for column in voters], ids, by_name, options, how, notes, name)
+    truth = None if options.truth is None else by_name[options.truth]
+    return _Read(labels, positions, [column.name for column in voters], ids, truth, how, notes)
 
 
-def _nothing_in_common(columns: Sequence[Column]) -> tuple[Column, Column] | None:
-    """Return two columns without a common value, if there are any; the first is the one of most values."""
-    widest = max(columns, key=lambda column: len(column.values))
-    held = set(map(str, widest.values))
-    return next(
-        ((widest, other) for other in columns if other.values and held.isdisjoint(map(str, other.values))), None
-    )
+def _nothing_in_common(columns: Sequence[Column]) -> Column | None:
+    """Return a column of several values that no other column has, if that is odd.
+
+    Voters may each know one class, as rules do that fire on it or not at all. A column of three words of its own is
+    no such voter, nor one of two where no two columns share a word.
+    """
+    words = [{str(value).casefold() for value in column.values if isinstance(value, str)} for column in columns]
+    apart = [
+        number
+        for number, own in enumerate(words)
+        if own and own.isdisjoint(set().union(*words[:number], *words[number + 1 :]))
+    ]
+    others = [number for number in range(len(columns)) if columns[number].values]
+    least = 2 if apart == others else _OWN_VALUES
+    found = max(apart, key=lambda number: len(words[number]), default=None)
+    if found is None or len(others) < 2 or len(words[found]) < least:
+        return None
+    return columns[found]
 
 
 def _item_names(column: Column) -> NDArray:
@@ -110,35 +117,17 @@ def _common_labels(columns: Sequence[Column]) -> tuple[list[Any], NDArray[np.int
     """Return the labels of all columns, and every vote as a position among them."""
     labels: dict[Any, int] = {}
     positions = np.empty((len(columns[0].positions), len(columns)), dtype=np.int8)
-    as_number = _numbers({value for column in columns for value in column.values})
+    read = reading_of(value for column in columns for value in column.values)
     for number, column in enumerate(columns):
-        lookup = [labels.setdefault(as_number(value), len(labels)) for value in column.values]
-        if len(labels) > MAX_LABELS:
-            shown = ", ".join(repr(short(value)) for value in list(labels)[:3])
-            raise VotesFileError(
-                f"the votes hold more than {MAX_LABELS} different labels, such as {shown}, where two are needed: if "
-                "some columns are no votes, drop them with --ignore or --id-column"
+        lookup = [labels.setdefault(read[value], len(labels)) for value in column.values]
+        if len(labels) > _MAX_LABELS:
+            raise VotesError(
+                "too-many-labels",
+                f"the votes hold more than {MAX_CLASSES} different labels, such as {listed(list(labels)[:3])}",
+                "drop-columns" if any(isinstance(label, str) for label in labels) else "scores",
             )
         positions[:, number] = np.array([*lookup, -1], dtype=np.int8)[column.positions]
     return list(labels), positions
-
-
-def _numbers(values: set) -> Any:
-    """Return how to read labels: as numbers if all of them are, so that 1 and 1.0 are one label; else as they are."""
-    if values and all(isinstance(value, str) for value in values):
-        try:
-            read = {value: _number(value) for value in values}
-        except ValueError:
-            return lambda value: value
-        return read.__getitem__
-    if any(isinstance(value, str) for value in values):
-        return str if not any(isinstance(value, bool) for value in values) else lambda value: value
-    return lambda value: value
-
-
-def _number(text: Any) -> int | float:
-    number = float(text)
-    return int(number) if number == int(number) else number
 
 
 def long_votes(
@@ -146,17 +135,27 @@ def long_votes(
 ) -> VotesFile:
     """Read the columns of a long table: one row a vote."""
     item, voter, label = (by_name[role] for role in roles)
-    if len(label.values) > MAX_LABELS:
-        raise VotesFileError(
-            f"column {label.name!r} of {name} holds {len(label.values):,} different labels where two are needed"
+    if len(label.values) > _MAX_LABELS:
+        raise VotesError(
+            "too-many-labels",
+            f"column {label.name!r} of {name} holds {len(label.values):,} different labels, such as "
+            f"{listed(label.values[:2])}",
+            "scores",
+            {"file": name, "column": label.name},
         )
     n_items, n_voters = len(item.values), len(voter.values)
     if n_voters > MAX_COLUMNS:
-        raise VotesFileError(
-            f"column {voter.name!r} of {name} names {n_voters:,} voters; at most {MAX_COLUMNS:,} can be combined"
+        raise VotesError(
+            "too-many-voters",
+            f"column {voter.name!r} of {name} names {n_voters:,} voters; at most {MAX_COLUMNS:,} can be combined",
+            where={"file": name, "column": voter.name},
         )
     if n_items * n_voters > _MAX_CELLS:
-        raise VotesFileError(f"{name}: a table of {n_items:,} items x {n_voters:,} voters does not fit in memory")
+        raise VotesError(
+            "too-large",
+            f"{name}: a table of {n_items:,} items x {n_voters:,} voters does not fit in memory",
+            where={"file": name},
+        )
     labels, votes = _common_labels([label])
     whole = (item.positions >= 0) & (voter.positions >= 0)
     said = whole & (votes[:, 0] >= 0)
@@ -166,9 +165,12 @@ def long_votes(
     clash = np.flatnonzero(flat[cell] != votes[said, 0])
     if len(clash):
         one_item, one_voter = divmod(int(cell[clash[0]]), n_voters)
-        raise VotesFileError(
+        raise VotesError(
+            "two-labels",
             f"{name}: voter {short(voter.values[one_voter])!r} gave item {short(item.values[one_item])!r} two "
-            "different labels; keep one of them"
+            "different labels",
+            "keep-one",
+            {"file": name, "item": item.values[one_item], "voter": voter.values[one_voter]},
         )
     notes = []
     repeated = int(said.sum()) - int((flat >= 0).sum())
@@ -188,7 +190,7 @@ def long_votes(
     if options.truth is not None:
         truth = _truth_of_items(by_name[options.truth], item, name)
     names = [str(value) for value in voter.values]
-    return _finish(flat.reshape(n_items, n_voters), labels, names, ids, by_name, options, how, notes, name, truth)
+    return _Read(labels, flat.reshape(n_items, n_voters), names, ids, truth, how, notes).votes(options, name)
 
 
 def _truth_of_items(truth: Column, item: Column, name: str) -> Column:
@@ -198,8 +200,12 @@ def _truth_of_items(truth: Column, item: Column, name: str) -> Column:
     of_item[item.positions[known]] = truth.positions[known]
     clash = np.flatnonzero(known & (of_item[item.positions] != truth.positions))
     if len(clash):
-        raise VotesFileError(
-            f"{name}: item {short(item.values[item.positions[clash[0]]])!r} has two different true labels"
+        one_item = item.values[item.positions[clash[0]]]
+        raise VotesError(
+            "two-labels",
+            f"{name}: item {short(one_item)!r} has two different true labels",
+            "keep-one",
+            {"file": name, "item": one_item},
         )
     return Column(truth.name, of_item, truth.values)
 
@@ -212,38 +218,46 @@ def votes_of_arrays(arrays: dict[str, NDArray], options: ReadOptions, name: str)
         chosen = tables[0]
     if chosen is None or chosen not in tables:
         shown = ", ".join(f"{key!r} {array.shape}" for key, array in list(arrays.items())[:6]) or "nothing"
-        raise VotesFileError(
-            f"{name} has no array 'votes' of items x voters (it holds {shown}); name it with --label"
+        raise VotesError(
+            "unknown-column",
+            f"{name} has no array 'votes' of items x voters (it holds {shown})",
+            "name-array",
+            {"file": name},
         )
     votes = arrays[chosen]
     if 0 in votes.shape:
-        raise VotesFileError(f"{name}: the array {chosen!r} is empty, its shape is {votes.shape}")
+        raise empty_file(name, f"holds an array {chosen!r} that is empty, its shape is {votes.shape}")
     if votes.shape[1] > MAX_COLUMNS:
-        raise VotesFileError(f"{name} has {votes.shape[1]:,} columns; at most {MAX_COLUMNS:,} voters can be combined")
+        raise too_wide(name)
     names = _names_of(arrays, options.voter or "voters", votes.shape[1])
     names = names if names is not None else [f"voter {column + 1}" for column in range(votes.shape[1])]
     twice = duplicated(names)
     if twice is not None:
-        raise VotesFileError(f"{name} has two voters named {twice!r}: give every voter its own name")
+        raise VotesError(
+            "same-name", f"{name} has two voters named {twice!r}", "own-names", {"file": name, "column": twice}
+        )
     items = _names_of(arrays, options.item or options.id_column or "items", votes.shape[0])
     columns = [factorise(title, votes[:, i]) for i, title in enumerate(names) if title not in options.ignore]
-    by_name, notes = {}, []
+    truth, notes = None, []
     if options.truth is not None:
-        truth = arrays.get(options.truth)
-        if truth is None or truth.shape != (len(votes),):
-            raise VotesFileError(
-                f"{name} has no array {options.truth!r} with one label for each of {len(votes):,} items"
+        labels_of_truth = arrays.get(options.truth)
+        if labels_of_truth is None or labels_of_truth.shape != (len(votes),):
+            raise VotesError(
+                "unknown-column",
+                f"{name} has no array {options.truth!r} with one label for each of {len(votes):,} items",
+                where={"file": name, "column": options.truth},
             )
-        by_name[options.truth] = factorise(options.truth, truth)
+        truth = factorise(options.truth, labels_of_truth)
     elif "truth" in arrays:
-        notes.append("The array 'truth' was not read; pass --truth truth to score against it.")
+        notes.append("The array 'truth' was not read; pass it as truth to score against it.")
     labels, positions = _common_labels(columns)
     how = (
         f"Read as npz, array {chosen!r}: {len(votes):,} items (rows) x {len(columns):,} voters (columns)"
         f"{_truth_words(options)}."
     )
     ids = None if items is None else np.array(items, dtype=object)
-    return _finish(positions, labels, [column.name for column in columns], ids, by_name, options, how, notes, name)
+    voters = [column.name for column in columns]
+    return _Read(labels, positions, voters, ids, truth, how, notes).votes(options, name)
 
 
 def _names_of(arrays: dict[str, NDArray], key: str, length: int) -> list[str] | None:
@@ -255,97 +269,62 @@ def _truth_words(options: ReadOptions) -> str:
     return f"; truth in {options.truth!r}, for scoring only" if options.truth is not None else ""
 
 
-def _finish(
-    positions: NDArray[np.int8],
-    labels: list[Any],
-    voters: list[str],
-    items: NDArray | None,
-    by_name: dict[str, Column],
-    options: ReadOptions,
-    how: str,
-    notes: list[str],
-    name: str,
-    truth: Column | None = None,
-) -> VotesFile:
-    """Take out labels that mean "no vote", find the two classes, and encode votes and truth."""
-    gone = [
-        number for number, value in enumerate(labels) if any(same_label(value, wanted) for wanted in options.missing)
-    ]
-    if gone:
-        lookup = np.arange(len(labels) + 1, dtype=np.int8)
-        lookup[-1] = -1
-        lookup[gone] = -1
-        positions = lookup[positions]
-    known = [value for number, value in enumerate(labels) if number not in gone]
-    positive = options.positive
-    if positive is not None:
-        match = [value for value in known if same_label(value, positive)]
-        if not match:
-            raise VotesFileError(
-                f"--positive {positive!r} is not one of the labels {', '.join(map(repr, known[:5]))}"
-            )
-        positive = match[0]
-    try:
-        votes = encode_positions(
-            positions, labels, used=known, voters=np.array(voters, dtype=object), items=items, positive=positive
-        )
-    except ValueError as error:
-        raise VotesFileError(f"{name}: {_on_the_command_line(str(error), known)}") from None
-    column = truth if truth is not None else by_name.get(options.truth) if options.truth is not None else None
-    return VotesFile(
-        votes, None if column is None else _truth_codes(column, votes, options, name), how, tuple(notes), name
-    )
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """What was read of a file, before its labels are looked at.
+
+    Attributes
+    ----------
+    labels : list
+        Distinct labels.
+    positions : ndarray of shape (n_items, n_voters)
+        Position of every vote among the labels, -1 where there is none.
+    voters, items : list of str, ndarray or None
+        Names.
+    truth : Column or None
+        True labels.
+    how, notes : str, list of str
+        How the file was read, and what may have been read otherwise than it was meant.
+    """
+
+    labels: list[Any]
+    positions: NDArray[np.int8]
+    voters: list[str]
+    items: NDArray | None
+    truth: Column | None
+    how: str
+    notes: list[str]
+
+    def alphabet(self, options: ReadOptions, name: str) -> Alphabet:
+        """Find the classes."""
+        try:
+            return options.rules.alphabet(self.labels, text=True, place=self._place)
+        except VotesError as error:
+            raise error.within(name, file=name) from None
+
+    def votes(self, options: ReadOptions, name: str) -> VotesFile:
+        """Find the classes, and encode votes and truth."""
+        alphabet = self.alphabet(options, name)
+        code_of = np.array([*map(alphabet.code, self.labels), MISSING], dtype=np.int8)
+        codes = code_of[self.positions]
+        if codes.min() == UNKNOWN:
+            row, column = map(int, np.argwhere(codes == UNKNOWN)[0])
+            label, voter = self.labels[self.positions[row, column]], self.voters[column]
+            error = alphabet.unknown(label, f"row {row}, column {voter!r}", row=row, column=voter)
+            raise error.within(name, file=name)
+        votes = Votes(codes, alphabet.values, np.array(self.voters, dtype=object), self.items)
+        truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
+        return VotesFile(votes, truth, self.how, tuple(self.notes), name)
+
+    def _place(self, label: Any) -> str:
+        """Say where a label first occurs."""
+        position = next(number for number, own in enumerate(self.labels) if same_text(own, label))
+        row, column = np.argwhere(self.positions == position)[0]
+        return f" in row {row}, column {self.voters[column]!r}"
 
 
-def _truth_codes(column: Column, votes: Votes, options: ReadOptions, name: str) -> NDArray[np.int8]:
-    codes = []
-    for value in column.values:
-        matching = [code for code, label in enumerate(votes.classes) if same_label(label, value)]
-        if not matching and not any(same_label(value, wanted) for wanted in options.missing):
-            raise VotesFileError(
-                f"{name}: the truth holds {short(value)!r}, but the votes are "
-                + " and ".join(repr(_item(label)) for label in votes.classes)
-            )
-        codes.append(matching[0] if matching else -1)
-    return np.array([*codes, -1], dtype=np.int8)[column.positions]
-
-
-def same_label(label: Any, other: Any) -> bool:
-    """Whether two labels are one, where one of them may be the text of the other."""
-    if str(_item(label)) == str(_item(other)):
-        return True
-    try:
-        return float(label) == float(other)
-    except (TypeError, ValueError):
-        return False
-
-
-def _item(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _on_the_command_line(message: str, labels: list[Any]) -> str:
-    """Say it to somebody who has a file and no Python: options by name, items from 1, what to make of labels."""
-    message = re.sub(
-        r"the third is in row (\d+), column",
-        lambda found: f"the third is given to item {int(found[1]) + 1:,} by",
-        message,
-    )
-    if are_probabilities(labels):
-        two = MAKE_VOTES
-    elif len({str(label).casefold() for label in labels}) == 2:
-        two = "they differ in capital letters only: spell them alike"
-    else:
-        two = (
-            "if one of them means 'no vote', pass it with --missing, otherwise make two classes of them, such as "
-            f"{short(max(labels, key=str))} and the rest"
-        )
-    return (
-        message.replace("pass missing=0 ", "pass --missing 0 ")
-        .replace("or missing=-1 ", "or --missing -1 ")
-        .replace(
-            "if one of them means 'no vote', pass it as missing=..., otherwise combine one class against the rest",
-            two,
-        )
-        .rstrip(".")
-    )
+def _truth_codes(column: Column, alphabet: Alphabet, name: str) -> NDArray[np.int8]:
+    codes = np.array([*map(alphabet.code, column.values), MISSING], dtype=np.int8)
+    if UNKNOWN in codes:
+        raise unknown_truth(column.values[int(np.flatnonzero(codes == UNKNOWN)[0])], alphabet, name)
+    return codes[column.positions]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.errors import VotesError
 from goldless.kernels.threads import row_chunks
 from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
 from goldless.votes.passes import VotedPass, VoteSums
@@ -63,14 +64,16 @@ class CountedVotes:
     @classmethod
     def of_source(cls, source: VoteSource, wanted: NDArray[np.int64]) -> CountedVotes:
         """Count votes as they are read, and keep some rows as they are."""
-        sketch, engine, picked = source.count(wanted)
+        alphabet, sketch, engine, picked = source.count(wanted)
         if sketch is None or not sketch.n_items:
             raise ValueError("Found array with 0 sample(s): the source has no rows.")
-        votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), source.classes, source.voters)
-        if sketch.is_sample and not source.again and engine is source.engine:
-            raise ValueError(
+        votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), alphabet.values, source.voters)
+        if sketch.is_sample and not source.again and not isinstance(engine, MemoryEngine):
+            raise VotesError(
+                "read-once",
                 f"The votes have more than {MANY_PATTERNS:,} different patterns, and an iterator can be read only "
-                "once: pass a path, or a callable that returns a new iterator."
+                "once",
+                "read-again",
             )
         return cls(votes, None, sketch, engine if sketch.is_sample else None, picked)
 

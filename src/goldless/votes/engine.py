@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.threads import ordered_map, ordered_stream, row_chunks
+from goldless.votes.alphabet import MAX_CLASSES, NewLabels
 from goldless.votes.rows import Rows, joined
 
 CHUNK_ROWS = 1 << 16  # what is made of so many rows stays in the cache
@@ -101,18 +102,35 @@ class StreamEngine:
         return total
 
     def each(self, function: Callable[[Rows], Any]) -> Iterator[Any]:
-        """Read some rows at a time, apply a function, and yield the results in order."""
+        """Read some rows at a time, apply a function, and yield the results in order.
+
+        Raises
+        ------
+        NewLabels
+            At the end, with all labels that the alphabet of the rows lacks.
+        """
+        new: set = set()
 
         def apply(make: Callable[[], Rows]) -> tuple[int, Any]:
-            rows = make()
-            return rows.n_rows, function(rows)
+            try:
+                rows = make()
+            except NewLabels as strangers:  # go on, to learn of all of them in one pass
+                new.update(strangers.labels)
+                return 0, None
+            return rows.n_rows, None if new else function(rows)
 
         done = 0
         for n_rows, result in ordered_stream(apply, self.open()):
             done += n_rows
+            if len(new) > MAX_CLASSES:
+                break
+            if new:
+                continue
             if self.progress is not None and self.n_rows:
                 self.progress(min(done / self.n_rows, 1.0))
             yield result
+        if new:
+            raise NewLabels(new)
 
 
 def added(one: Any, other: Any) -> Any:

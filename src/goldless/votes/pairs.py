@@ -51,7 +51,15 @@ class PairTables:
         return PairTables(self.tables[:, :, chosen[:, None], chosen[None, :]])
 
     def __add__(self, other: PairTables) -> PairTables:
+        if self.n_symbols != other.n_symbols:  # of an alphabet that has grown in between
+            more = max(self.n_symbols, other.n_symbols)
+            return PairTables(self._padded(more) + other._padded(more))
         return PairTables(self.tables + other.tables)
+
+    def _padded(self, n_symbols: int) -> NDArray[np.int64]:
+        """Return the tables of more symbols, those that are added never said."""
+        more = (0, n_symbols - self.n_symbols)
+        return np.pad(self.tables, (more, more, (0, 0), (0, 0)))
 
     @property
     def n_voters(self) -> int:

@@ -79,6 +79,10 @@ class Rows:
         counts = None if self.counts is None else self.counts[chosen]
         return Rows(self.bits[chosen], self.n_voters, self.n_symbols, counts)
 
+    def recoded(self, code_of: NDArray[np.int8], n_symbols: int) -> Rows:
+        """Return the rows in other codes; ``code_of`` has the new one of every code, and -1 at the end."""
+        return Rows.of(code_of[self.codes], n_symbols, self.counts)
+
     def voted(self, voters: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which rows hold a vote of one of these voters."""
         absent = missing_plane(self.bits, self.n_voters)

@@ -1,34 +1,99 @@
-"""Votes whose classes and voters are known, to be gone through wherever they are."""
+"""Votes whose voters are known, to be gone through wherever they are, in an alphabet that may still grow."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.votes.engine import Engine, RowPicker, StreamEngine
+from goldless.votes.alphabet import Alphabet, NewLabels
+from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT, Sketch, count_stream
 
+Made = TypeVar("Made")
 
-@dataclass(frozen=True, eq=False)
-class VoteSource:
-    """A source of votes whose classes and voters are known.
+
+class GrowingAlphabet:
+    """An alphabet that takes in labels as they come, in order of appearance: for votes that are read once.
+
+    Parameters
+    ----------
+    alphabet : Alphabet
+        What it starts with.
+    """
+
+    def __init__(self, alphabet: Alphabet):
+        self.alphabet = alphabet
+        self._lock = threading.Lock()
+
+    def apply(self, make: Callable[[Alphabet], Made]) -> Made:
+        """Return what is made with the alphabet, grown as long as there are new labels."""
+        while True:
+            try:
+                return make(self.alphabet)
+            except NewLabels as new:
+                with self._lock:
+                    self.alphabet = self.alphabet.extended(new.labels)
+
+
+class Passes(NamedTuple):
+    """How votes are gone through in an alphabet.
 
     Attributes
     ----------
-    classes : ndarray of shape (n_classes,)
-        Labels; of two, (negative, positive).
-    voters : ndarray of shape (n_voters,) or None
-        Names.
-    n_voters : int
     engine : Engine
         The votes, to be gone through.
     rows : callable
         Takes a function of rows and yields its results, in the input's order, with what stands beside the rows.
+    growing : GrowingAlphabet or None
+        The alphabet of votes that can be read only once; codes are in order of appearance.
+    """
+
+    engine: Engine
+    rows: Callable[[Callable[[Rows], Any]], Iterator[tuple[Any, Beside]]]
+    growing: GrowingAlphabet | None = None
+
+
+class Counting(NamedTuple):
+    """What the counting pass over a source gives.
+
+    Attributes
+    ----------
+    alphabet : Alphabet
+        All labels that occur.
+    sketch : Sketch or None
+        What was counted; None if there are no rows.
+    engine : Engine
+        The votes for further passes.
+    picked : Rows
+        The rows that were asked for.
+    """
+
+    alphabet: Alphabet
+    sketch: Sketch | None
+    engine: Engine
+    picked: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class VoteSource:
+    """A source of votes whose voters are known.
+
+    Attributes
+    ----------
+    alphabet : Alphabet
+        The classes, as far as they are known.
+    voters : ndarray of shape (n_voters,) or None
+        Names.
+    n_voters : int
+    open : callable
+        Returns how votes are gone through in an alphabet.
     memory_limit : int
         Bytes of packed votes to keep.
     again : bool
@@ -37,20 +102,33 @@ class VoteSource:
         How it was read, and what may have been read otherwise than it was meant.
     """
 
-    classes: NDArray
+    alphabet: Alphabet
     voters: NDArray | None
     n_voters: int
-    engine: Engine
-    rows: Callable[[Callable[[Rows], Any]], Iterator[tuple[Any, Beside]]]
+    open: Callable[[Alphabet], Passes]
     memory_limit: int = MEMORY_LIMIT
     again: bool = True
     how: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def classes(self) -> NDArray:
+        """Labels, as far as they are known; of two, (negative, positive)."""
+        return self.alphabet.values
+
+    @cached_property
+    def passes(self) -> Passes:
+        """How the votes are gone through."""
+        return self.open(self.alphabet)
+
+    def rows(self, function: Callable[[Rows], Any]) -> Iterator[tuple[Any, Beside]]:
+        """Yield a function of rows, in the input's order, with what stands beside the rows."""
+        return self.passes.rows(function)
+
     def find_rows(self, items: Collection[str]) -> dict[str, int]:
         """Return the row, from 0, of each of some items that are named: the first if there are several."""
         wanted, found, start = set(items), dict[str, int](), 0
-        for n_rows, beside in self.rows(n_rows_of):
+        for n_rows, beside in self.open(self.alphabet.settled()).rows(n_rows_of):
             if beside.items is None:
                 names: Iterable[str] = map(str, range(start + 1, start + n_rows + 1))
             else:
@@ -62,13 +140,45 @@ class VoteSource:
             start += n_rows
         return found
 
-    def count(self, wanted: NDArray[np.int64]) -> tuple[Sketch | None, Engine, Rows]:
-        """Make the counting pass; return what was counted, the engine for further passes, and some rows."""
-        if isinstance(self.engine, StreamEngine):
+    def count(self, wanted: NDArray[np.int64]) -> Counting:
+        """Make the counting pass, keep some rows, and let the alphabet grow by the labels that are met.
+
+        Votes that can be read again are read again with all labels. Of others, what was counted is coded anew.
+        """
+        try:
+            counting = self._count(wanted)
+        except NewLabels as new:
+            return replace(self, alphabet=self.alphabet.grown(new.labels)).count(wanted)
+        growing = self.passes.growing
+        if growing is None or len(growing.alphabet) == len(self.alphabet):
+            return counting
+        return _recoded(counting, growing.alphabet, self.alphabet.grown(growing.alphabet.values))
+
+    def _count(self, wanted: NDArray[np.int64]) -> Counting:
+        engine = self.passes.engine
+        if isinstance(engine, StreamEngine):
             picker = RowPicker(wanted)
-            sketch, engine = count_stream(self.engine, self.memory_limit, picker if len(wanted) else None)
-            return sketch, engine, picker.joined(self.n_voters, len(self.classes))
-        return self.engine.sum(Sketch.of), self.engine, self.engine.pick(wanted)  # type: ignore[attr-defined]
+            sketch, fastest = count_stream(engine, self.memory_limit, picker if len(wanted) else None)
+            return Counting(self.alphabet, sketch, fastest, picker.joined(self.n_voters, len(self.alphabet)))
+        sketch = engine.sum(Sketch.of)
+        picked = engine.pick(wanted)  # type: ignore[attr-defined]  # Dask picks where they are
+        return Counting(self.alphabet, sketch, engine, picked)
+
+
+def _recoded(counting: Counting, before: Alphabet, after: Alphabet) -> Counting:
+    """Return what was counted in another alphabet."""
+    sketch, engine = counting.sketch, counting.engine
+    assert sketch is not None
+    code_of, n_symbols = before.codes_in(after), len(after)
+    picked = counting.picked.recoded(code_of, n_symbols)
+    if isinstance(engine, MemoryEngine):
+        engine = MemoryEngine([part.recoded(code_of, n_symbols) for part in engine.parts])
+        counted = engine.sum(Sketch.of)
+    elif sketch.is_sample:  # of votes that are gone: no further pass can be made, and the caller says so
+        return Counting(after, sketch, engine, picked)
+    else:
+        counted = Sketch.of(sketch.table.recoded(code_of, n_symbols))
+    return Counting(after, replace(counted, n_rows=sketch.n_rows, first_empty=sketch.first_empty), engine, picked)
 
 
 def n_rows_of(rows: Rows) -> int:

@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>"})
+from goldless.errors import VotesError
+from goldless.votes.alphabet import MISSING_TOKENS
 
 MAX_COLUMNS = 10_000
 SAMPLE_BYTES = 1 << 18  # what a format, a delimiter and a header are told from
@@ -34,10 +35,6 @@ _OTHER_SIGNATURES = (
 )
 
 Progress = Callable[[float], None]
-
-
-class VotesFileError(ValueError):
-    """A file cannot be read as votes; the message is one line that says why and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +63,41 @@ def open_source(source: str | os.PathLike | BinaryIO) -> tuple[BinaryIO, str, in
     path = Path(source)
     try:
         if path.is_dir():
-            raise VotesFileError(f"{path} is a directory, not a file of votes")
+            raise VotesError("unreadable", f"{path} is a directory, not a file of votes", where={"file": str(path)})
         stream = path.open("rb")
         if not stream.seekable():  # a pipe with a name, such as /dev/stdin
             data = stream.read()
             return _unzipped(io.BytesIO(data), str(path)), str(path), len(data)
         return _unzipped(stream, str(path)), str(path), path.stat().st_size
     except OSError as error:
-        raise VotesFileError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: str | os.PathLike, error: OSError) -> VotesError:
+    """Return the error of a file that the system does not open."""
+    reason = (error.strerror or str(error)).lower()
+    return VotesError("unreadable", f"cannot read {path}: {reason}", where={"file": str(path)})
+
+
+def damaged(name: str, kind: str, why: object) -> VotesError:
+    """Return the error of a file that is not what it begins like."""
+    reason = (str(why).splitlines() or [""])[0]
+    return VotesError("damaged", f"{name} is a damaged {kind} file: {reason}", where={"file": name})
+
+
+def empty_file(name: str, what: str = "is empty") -> VotesError:
+    """Return the error of a file without votes."""
+    return VotesError("empty", f"{name} {what}", where={"file": name})
+
+
+def too_wide(name: str) -> VotesError:
+    """Return the error of a table with more columns than voters can be combined."""
+    return VotesError(
+        "too-many-voters",
+        f"{name} has more than {MAX_COLUMNS:,} columns, more voters than can be combined",
+        "rows-are-items",
+        {"file": name},
+    )
 
 
 def _unzipped(stream: BinaryIO, name: str) -> BinaryIO:
@@ -85,7 +109,7 @@ def _unzipped(stream: BinaryIO, name: str) -> BinaryIO:
         with stream:
             return io.BytesIO(gzip.decompress(stream.read()))
     except (OSError, EOFError, zlib.error) as error:
-        raise VotesFileError(f"{name} is a damaged gzip file ({error})") from None
+        raise damaged(name, "gzip", error) from None
 
 
 def detect_format(stream: BinaryIO, name: str) -> str:
@@ -93,19 +117,17 @@ def detect_format(stream: BinaryIO, name: str) -> str:
     start = stream.read(SAMPLE_BYTES)
     stream.seek(0)
     if not start.strip():
-        raise VotesFileError(f"{name} is empty")
+        raise empty_file(name)
     for signature, kind in _SIGNATURES:
         if start.startswith(signature):
             return kind
     for signature, what in _OTHER_SIGNATURES:
         if start.startswith(signature):
-            raise VotesFileError(
-                f"{name} is {what}; votes are read from CSV, TSV, Parquet, Feather, npz or JSON lines"
-            )
+            raise VotesError("format", f"{name} is {what}", "known-formats", {"file": name})
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "csv"  # UTF-16, told by the reader
     if b"\0" in start:
-        raise VotesFileError(f"{name} is not text: votes are read from CSV, TSV, Parquet, Feather, npz or JSON lines")
+        raise VotesError("format", f"{name} is not text", "known-formats", {"file": name})
     if name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson", ".json")) or start.lstrip()[:1] == b"{":
         return "jsonl"
     return "csv"

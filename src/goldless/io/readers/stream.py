@@ -15,15 +15,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from goldless.io.frames import label_coder, rows_of_batch, truth_of_batch
-from goldless.io.readers.columns import MAX_COLUMNS, MISSING_TOKENS, Columns, VotesFileError, detect_format
+from goldless.errors import VotesError
+from goldless.io.frames import rows_of_batch, truth_of_batch
+from goldless.io.readers.columns import MAX_COLUMNS, Columns, detect_format, empty_file, too_wide, unreadable
 from goldless.io.readers.other import arrow_column
 from goldless.io.readers.text import has_header, sample_text, sniff_delimiter
 from goldless.io.roles import ReadOptions, check_names, long_roles, wide_roles
-from goldless.io.tables import read_wide, same_label
+from goldless.io.tables import wide_alphabet
+from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet
 from goldless.votes.rows import Beside, Rows
 
 _SUFFIXES = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
@@ -71,15 +70,21 @@ class TableReader:
                 batch.validate(full=True)  # a damaged file may point outside its own bytes
                 yield batch
         except KeyError as error:
-            raise VotesFileError(f"{piece.path} has no column {error.args[0]!r}, which other files have") from None
+            raise _no_column(piece.path, error.args[0], "which other files have") from None
         except csv.Error as error:
-            raise VotesFileError(f"{piece.path} is not a table of votes: {error}") from None
+            raise VotesError(
+                "damaged", f"{piece.path} is not a table of votes: {error}", where={"file": piece.path}
+            ) from None
         except (pa.ArrowException, OSError) as error:
             if "straddling object" in str(error):
-                raise VotesFileError(
-                    f"{piece.path} holds a line of more than {_CSV_BLOCK:,} bytes: is a quotation mark left open?"
+                raise VotesError(
+                    "field",
+                    f"{piece.path} holds a line of more than {_CSV_BLOCK:,} bytes",
+                    "open-quote",
+                    {"file": piece.path},
                 ) from None
-            raise VotesFileError(f"cannot read {piece.path}: {str(error).splitlines()[0]}") from None
+            reason = (str(error).splitlines() or [""])[0]
+            raise VotesError("damaged", f"cannot read {piece.path}: {reason}", where={"file": piece.path}) from None
 
     def _parquet(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
         import pyarrow as pa
@@ -145,7 +150,7 @@ class TableReader:
         delimiter = self.delimiter or sniff_delimiter(text)
         rows = [row for row in islice(csv.reader(io.StringIO(text), delimiter=delimiter), 200) if row]
         if not rows:
-            raise VotesFileError(f"{path} is empty")
+            raise empty_file(path)
         return delimiter, rows
 
     def _has_header(self, path: str) -> bool:
@@ -168,12 +173,18 @@ def _width(kind: Any) -> int:
 
 def _check_columns(path: str, wanted: list[str], present: list[str]) -> None:
     if len(present) > MAX_COLUMNS:
-        raise VotesFileError(f"{path} has more than {MAX_COLUMNS:,} columns, more voters than can be combined")
+        raise too_wide(path)
     for name in present if wanted is present else wanted:
         if present.count(name) > 1:
-            raise VotesFileError(f"{path} has two columns named {name!r}: give every voter its own name")
+            raise VotesError(
+                "same-name", f"{path} has two columns named {name!r}", "own-names", {"file": path, "column": name}
+            )
         if name not in present:
-            raise VotesFileError(f"{path} has no column {name!r}, which the first file has")
+            raise _no_column(path, name, "which the first file has")
+
+
+def _no_column(path: str, name: Any, why: str) -> VotesError:
+    return VotesError("unknown-column", f"{path} has no column {name!r}, {why}", where={"file": path, "column": name})
 
 
 def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Piece] | None:
@@ -186,7 +197,7 @@ def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Pie
             if file.is_file() and file.name.lower().endswith(_SUFFIXES) and not _hidden(file.relative_to(root))
         )
         if not names:
-            raise VotesFileError(f"{root} is a folder without Parquet, Feather or CSV files")
+            raise empty_file(str(root), "is a folder without Parquet, Feather or CSV files")
     else:
         names = [root]
     pieces: list[Piece] = []
@@ -197,13 +208,15 @@ def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Pie
                 stream.seek(0)
                 kind = kind or detect_format(stream, str(name))
         except OSError as error:
-            raise VotesFileError(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from None
+            raise unreadable(name, error) from None
         if kind not in ("parquet", "feather", "csv"):
             return None
         pieces.append(Piece(str(name), kind))
     kinds = {piece.kind for piece in pieces}
     if len(kinds) > 1:
-        raise VotesFileError(f"{root} mixes {' and '.join(sorted(kinds))} files; keep one kind in a folder")
+        raise VotesError(
+            "format", f"{root} mixes {' and '.join(sorted(kinds))} files", "one-kind", {"file": str(root)}
+        )
     if by_row_group and kinds == {"parquet"}:
         from pyarrow import parquet
 
@@ -224,14 +237,12 @@ class FileVotes:
     ----------
     pieces : list of Piece
     reader : TableReader
-    classes : ndarray of shape (n_classes,)
-        Labels; of two, (negative, positive).
+    alphabet : Alphabet
+        The classes, as far as the first rows show them.
     voters : list of str
         Columns of votes.
     id_column, truth : str or None
         Columns that name the items and hold the truth.
-    missing : list
-        Labels that mean no vote.
     how : str
         One sentence on how the file was read.
     notes : tuple of str
@@ -240,11 +251,10 @@ class FileVotes:
 
     pieces: list[Piece]
     reader: TableReader
-    classes: NDArray
+    alphabet: Alphabet
     voters: list[str]
     id_column: str | None
     truth: str | None
-    missing: list[Any]
     how: str
     notes: tuple[str, ...] = field(default=())
 
@@ -265,29 +275,26 @@ class FileVotes:
         self, pieces: list[Piece] | None = None, with_ids: bool = True
     ) -> Iterator[tuple[Callable[[], Rows], Beside]]:
         """Yield functions that make rows, each with the names of the items and their truth."""
-        code_of = label_coder(self.classes, self.missing, same_label)
         more = [name for name in (self.id_column, self.truth) if with_ids and name is not None]
         for piece in self.pieces if pieces is None else pieces:
             start = 0
             for batch in self.reader.batches(piece, [*self.voters, *more]):
 
                 def make(batch: Any = batch, start: int = start, path: str = piece.path) -> Rows:
-                    return rows_of_batch(batch, self.voters, len(self.classes), code_of, path, start)
+                    return rows_of_batch(batch, self.voters, self.alphabet, path, start)
 
                 items = batch.column(self.id_column) if self.id_column in more else None
                 truth = None
                 if self.truth in more:
-                    truth = truth_of_batch(batch.column(self.truth), self.classes, code_of, piece.path)
+                    truth = truth_of_batch(batch.column(self.truth), self.alphabet, piece.path)
                 yield make, Beside(items, truth)
                 start += batch.num_rows
 
 
-def understand(
-    path: str | os.PathLike, options: ReadOptions, reader: TableReader, classes: NDArray | None = None
-) -> FileVotes | None:
+def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReader) -> FileVotes | None:
     """Decide from the first rows what the columns of a file or folder are; None if it must be read into memory.
 
-    ``classes`` are those of an earlier fit; without them the first rows must show both.
+    If the classes are not listed, two must be among so many rows.
     """
     pieces = list_pieces(path)
     if pieces is None:
@@ -302,10 +309,10 @@ def understand(
             return None
         items, voters = wide_roles(table, by_name, options, name)
         try:
-            found = classes if classes is not None else read_wide(table, options, name).votes.classes
+            alphabet = wide_alphabet(table, by_name, options, name)
             break
-        except VotesFileError as error:
-            if whole or "Nothing to combine" not in str(error):
+        except VotesError as error:
+            if whole or error.kind not in TOO_EARLY:
                 raise
             head_rows *= 8
     n_files = len(pieces)
@@ -320,11 +327,10 @@ def understand(
     return FileVotes(
         pieces,
         reader,
-        np.asarray(found),
+        alphabet,
         [column.name for column in voters],
         None if items is None else items.name,
         options.truth,
-        list(options.missing),
         how,
     )
 
@@ -345,15 +351,11 @@ def _read_head(pieces: list[Piece], reader: TableReader, n_rows: int) -> tuple[C
         if not whole:
             break
     if not held:
-        raise VotesFileError(f"{pieces[0].path} has columns but no rows")
+        raise empty_file(pieces[0].path, "has columns but no rows")
     table = pa.Table.from_batches([batch for batch in batches if batch.schema.names == batches[0].schema.names])
     kind = {"parquet": "Parquet", "feather": "Feather", "csv": "CSV"}[pieces[0].kind]
-    plain = [
-        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for column in table.columns  # a dictionary may hold labels that only later rows use
-    ]
     columns = [
         arrow_column(title, column, pieces[0].path, pa)
-        for title, column in zip(table.column_names, plain, strict=True)
+        for title, column in zip(table.column_names, table.columns, strict=True)
     ]
     return Columns(columns, kind), whole

@@ -10,13 +10,15 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.errors import VotesError
 from goldless.io.readers.columns import (
     MAX_COLUMNS,
     SAMPLE_BYTES,
     ColumnBuilder,
     Columns,
     Progress,
-    VotesFileError,
+    empty_file,
+    too_wide,
 )
 
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
@@ -48,19 +50,22 @@ def read_text(
         return _parse_text(stream, name, delimiter, header, encoding, head, size, progress)
     except UnicodeDecodeError as error:
         bad = error.object[error.start]
-        raise VotesFileError(
-            f"{name} is not {encoding} text (byte 0x{bad:02x}): save it as UTF-8, or name its encoding with "
-            "--encoding, such as latin-1 or utf-16"
+        raise VotesError(
+            "encoding", f"{name} is not {encoding} text (byte 0x{bad:02x})", "encoding", {"file": name}
         ) from None
     except (UnicodeError, LookupError) as error:
-        raise VotesFileError(f"cannot read {name} as {encoding} text: {error}") from None
+        raise VotesError(
+            "encoding", f"cannot read {name} as {encoding} text: {error}", where={"file": name}
+        ) from None
     except csv.Error as error:
         if "field larger" in str(error):
-            raise VotesFileError(
-                f"{name} holds a field of more than {csv.field_size_limit():,} characters, which no label is: is a "
-                "quotation mark left open?"
+            raise VotesError(
+                "field",
+                f"{name} holds a field of more than {csv.field_size_limit():,} characters, which no label is",
+                "open-quote",
+                {"file": name},
             ) from None
-        raise VotesFileError(f"{name} is not a table of votes: {error}") from None
+        raise VotesError("damaged", f"{name} is not a table of votes: {error}", where={"file": name}) from None
 
 
 def sample_text(stream: BinaryIO, encoding: str) -> str:
@@ -111,17 +116,13 @@ def _parse_text(
 ) -> Columns:
     head = [row for row in head if row]
     if not head:
-        raise VotesFileError(f"{name} is empty")
+        raise empty_file(name)
     width = len(head[0])
     if width > MAX_COLUMNS:
-        raise VotesFileError(
-            f"{name} has more than {MAX_COLUMNS:,} columns, more voters than can be combined: rows are items and "
-            "columns are voters"
-        )
+        raise too_wide(name)
     if width == 1:
-        raise VotesFileError(
-            f"{name} has only one column when cut at {_called(delimiter)}; if another character separates its "
-            "columns, name it with --delimiter"
+        raise VotesError(
+            "one-column", f"{name} has only one column when cut at {_called(delimiter)}", "delimiter", {"file": name}
         )
     if header is None:
         header = has_header(head)
@@ -149,7 +150,7 @@ def _parse_text(
             progress(min(stream.tell() / size, 1.0))
     text.detach()
     if not builders[0].pieces:
-        raise VotesFileError(f"{name} has a header but no rows")
+        raise empty_file(name, "has a header but no rows")
     columns = [builder.column(title) for title, builder in zip(names, builders, strict=True)]
     what = "TSV" if delimiter == "\t" else "CSV" if delimiter == "," else f"text separated by {_called(delimiter)}"
     return Columns(columns, what + ("" if header else " without a header"), named=header)
@@ -238,9 +239,11 @@ def _whole_rows(
     for number, row in enumerate(rows):
         if row and len(row) != width:
             place = f"line {before + number + 1}" if after - before == len(rows) else f"a line after line {before}"
-            raise VotesFileError(
+            raise VotesError(
+                "ragged",
                 f"{name}: {place} has {len(row)} field{'s' * (len(row) != 1)} where the first line has {width} "
-                f"(cut at {_called(delimiter)})"
+                f"(cut at {_called(delimiter)})",
+                where={"file": name, "line": before + number + 1},
             )
     return [row for row in rows if row]
 
