@@ -11,7 +11,6 @@ import pytest
 
 import goldless as gl
 import goldless.io.encode as encode
-import goldless.io.label_codes as label_codes
 import goldless.report
 import goldless.votes.rows as rows
 from goldless.maths.tree import TreeModel
@@ -190,8 +189,7 @@ def test_a_report_reads_and_collapses_the_votes_once(monkeypatch):
 
         return counted
 
-    encode_table = counting(label_codes.encode_table, encoded, lambda table: table.shape[0])
-    monkeypatch.setattr(encode, "encode_table", encode_table)
+    monkeypatch.setattr(encode, "table_of", counting(encode.table_of, encoded, len))
     monkeypatch.setattr(rows, "pack_bits", counting(rows.pack_bits, packed, len))
     summary = summarize(model, frame, truth=truth, resamples=2)
     assert encoded == [4000]
