@@ -84,11 +84,12 @@ def test_known_labels_of_a_class_that_only_late_rows_hold(tmp_path, monkeypatch)
     X = X.astype(int)
     X[:600][X[:600] == 0] = 1
     words = np.array(["a", "b", "c"])[X]
-    lines = ["item," + ",".join(f"v{i}" for i in range(7)), *(f"i{n}," + ",".join(row) for n, row in enumerate(words))]
+    rows = [f"i{number}," + ",".join(row) for number, row in enumerate(words)]
+    lines = ["item," + ",".join(f"v{i}" for i in range(7)), *rows]
     (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "known.csv").write_text("item,label\ni3,b\ni899,a\n")
-    arguments = ["combine", str(tmp_path / "votes.csv"), "--engine", "stream", "--anchors", str(tmp_path / "known.csv")]
-    assert main([*arguments, "-o", str(tmp_path / "labels.csv"), "-q"]) == 0
+    votes, known, labels = (str(tmp_path / f"{name}.csv") for name in ("votes", "known", "labels"))
+    assert main(["combine", votes, "--engine", "stream", "--anchors", known, "-o", labels, "-q"]) == 0
     written = (tmp_path / "labels.csv").read_text().splitlines()
     assert written[0].startswith("item,label,probability of a,probability of b")
     assert written[900].startswith("i899,a,")
