@@ -3,8 +3,10 @@
 import csv
 import json
 
+import numpy as np
 import pytest
 
+import goldless as gl
 from goldless.cli import main
 
 
@@ -74,3 +76,20 @@ def test_other_facts(votes, capsys):
     options = ["--ignore", "truth", "--class-balance", "0.4", "--trusted", "voter 4, voter 5", "--json"]
     assert main(["inspect", str(votes), *options]) == 0
     assert json.loads(capsys.readouterr().out)["votes"]["class_shares"][1] == pytest.approx(0.4, abs=0.01)
+
+
+def test_known_labels_of_a_class_that_only_late_rows_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr("goldless.io.readers.stream._HEAD_ROWS", 64)
+    X, _ = gl.simulate_votes(900, [1] * 7, n_classes=3, random_state=2, voter_accuracy=(0.8, 0.9))
+    X = X.astype(int)
+    X[:600][X[:600] == 0] = 1
+    words = np.array(["a", "b", "c"])[X]
+    rows = [f"i{number}," + ",".join(row) for number, row in enumerate(words)]
+    lines = ["item," + ",".join(f"v{i}" for i in range(7)), *rows]
+    (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "known.csv").write_text("item,label\ni3,b\ni899,a\n")
+    votes, known, labels = (str(tmp_path / f"{name}.csv") for name in ("votes", "known", "labels"))
+    assert main(["combine", votes, "--engine", "stream", "--anchors", known, "-o", labels, "-q"]) == 0
+    written = (tmp_path / "labels.csv").read_text().splitlines()
+    assert written[0].startswith("item,label,probability of a,probability of b")
+    assert written[900].startswith("i899,a,")

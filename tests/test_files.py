@@ -15,6 +15,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import goldless as gl
+from goldless.cli.errors import in_options
 from goldless.io.files import VotesFileError, read_votes
 from goldless.io.readers import columns
 from goldless.io.readers import text as text_columns
@@ -104,7 +105,9 @@ def test_arrays(tmp_path):
     np.testing.assert_array_equal(table.votes.codes, [[1, 0, 1], [0, -1, 1]])
     assert table.truth.tolist() == [1, 0]
     assert table.votes.voters.tolist() == ["a", "b", "c"]
-    assert "'truth' was not read; pass it as truth" in read_votes(tmp_path / "votes.npz", missing=[0]).notes[0]
+    note = read_votes(tmp_path / "votes.npz", missing=[0]).notes[0]
+    assert str(note) == "The array 'truth' was not read; to score against it, pass truth='truth'."
+    assert "pass --truth truth" in in_options(note)
 
 
 # -- shape --------------------------------------------------------------------------------------------------
@@ -122,7 +125,7 @@ def test_a_long_table_by_given_columns():
 
 def test_repeated_votes_count_once_and_contradictions_are_named():
     text = "item,voter,label\n1,x,up\n1,x,up\n1,y,down\n"
-    assert "1 row repeats" in read(text).notes[0]
+    assert "1 row repeats" in str(read(text).notes[0])
     with pytest.raises(VotesFileError, match="voter 'x' gave item '1' two different labels"):
         read(text.replace("1,x,up\n1,x,up", "1,x,up\n1,x,down"))
 
@@ -139,7 +142,8 @@ def test_truth_is_split_off_and_never_a_voter():
     table = read(text, truth="truth")
     assert table.votes.voters.tolist() == ["ann", "bob"]
     assert table.truth.tolist() == [1, 0, 0, 0]
-    assert "'truth' was read as a voter; if it holds the truth, pass it as truth" in read(text).notes[0]
+    note = "Column 'truth' was read as a voter; if it holds the truth, pass truth='truth'."
+    assert str(read(text).notes[0]) == note
     long = "item,voter,label,gold\n1,x,up,up\n1,y,down,up\n2,x,down,\n"
     assert read(long, truth="gold").truth.tolist() == [1, -1]
     with pytest.raises(VotesFileError, match="the truth holds 'maybe'"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
@@ -31,6 +32,8 @@ HINTS = {
     "is no vote in {ignore}",
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
+    "name-truth": "if it holds the truth, pass {truth:{column}}",
+    "score-truth": "to score against it, pass {truth:{column}}",
     "own-names": "give every voter its own name",
     "rows-are-items": "rows are items and columns are voters",
     "keep-one": "keep one of them",
@@ -86,12 +89,7 @@ class VotesError(ValueError):
 
     def words(self, spell: Spell = in_python) -> str:
         """Return the message, its parameters spelt in a given way."""
-        if self.hint is None:
-            return self.seen
-        named: dict[str, Any] = {name: _Parameter(name, spell) for name in _PARAMETERS}
-        for name, value in self.arguments.items():
-            named[name] = " and ".join(spell(part, None) for part in value) if isinstance(value, list) else value
-        return f"{self.seen}; {HINTS[self.hint].format_map(named)}"
+        return _worded(self.seen, self.hint, self.arguments, spell)
 
     def within(self, outer: str, **where: Any) -> VotesError:
         """Return the error with the name of what it was found in before it."""
@@ -106,6 +104,38 @@ class VotesError(ValueError):
 
 def _remade(kind: str, seen: str, hint: str | None, where: dict, arguments: dict) -> VotesError:
     return VotesError(kind, seen, hint, where, **arguments)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that was read in one way and may have been meant in another.
+
+    Attributes
+    ----------
+    seen, hint, arguments
+        As of a :class:`VotesError`.
+    """
+
+    seen: str
+    hint: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def words(self, spell: Spell = in_python) -> str:
+        """Return the sentence, its parameters spelt in a given way."""
+        return f"{_worded(self.seen, self.hint, self.arguments, spell)}."
+
+    def __str__(self) -> str:
+        return self.words()
+
+
+def _worded(seen: str, hint: str | None, arguments: Mapping[str, Any], spell: Spell) -> str:
+    """Return what was seen, and what to do."""
+    if hint is None:
+        return seen
+    named: dict[str, Any] = {name: _Parameter(name, spell) for name in _PARAMETERS}
+    for name, value in arguments.items():
+        named[name] = " and ".join(spell(part, None) for part in value) if isinstance(value, list) else value
+    return f"{seen}; {HINTS[hint].format_map(named)}"
 
 
 class _Parameter:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import goldless as gl
+from goldless.cli.errors import in_options
 from goldless.cli.explain import explanation_columns
 from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.output import Progress, check_output, write_output
@@ -45,7 +46,7 @@ def inspect(arguments: argparse.Namespace) -> None:
             everyone=arguments.all,
             quiet=arguments.quiet,
             file=_same_file(arguments),
-            notes=table.notes,
+            notes=notes_of(table),
         )
     )
 
@@ -94,7 +95,7 @@ def combine(arguments: argparse.Namespace) -> None:
         "classes": names,
         "labelled": dict(zip(names, labelled, strict=True)),
         "how": table.how,
-        "warnings": [*table.notes, *said],
+        "warnings": [*notes_of(table), *said],
         "output": arguments.output,
     }
     if table.truth is not None:
@@ -151,7 +152,7 @@ def ask(arguments: argparse.Namespace) -> None:
                 "n_readings": questions.n_readings,
                 "enough": questions.enough,
                 "how": table.how,
-                "warnings": [*table.notes, *said],
+                "warnings": [*notes_of(table), *said],
                 "output": arguments.output,
             }
         )
@@ -205,6 +206,11 @@ def read_and_fit(
     with Progress(FITTING, arguments.quiet):
         model, said = fit(table, arguments.structure, **facts_of(arguments, table.votes))
     return table, model, said
+
+
+def notes_of(table: VotesFile) -> list[str]:
+    """Return what may have been read otherwise than it was meant, in sentences."""
+    return [in_options(note) for note in table.notes]
 
 
 def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -264,7 +270,7 @@ def summary_of(
             panel=panel,
             title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
             source=table.how,
-            warnings=[*table.notes, *said],
+            warnings=[*notes_of(table), *said],
             resamples=resamples,
             progress=progress.update,
         )
@@ -272,7 +278,7 @@ def summary_of(
 
 def _tell(table: VotesFile, said: list[str]) -> None:
     """Say how the file was read and what was odd, on standard error."""
-    tell(table.how, [*table.notes, *said])
+    tell(table.how, [*notes_of(table), *said])
 
 
 def tell(how: str, warned: Sequence[str]) -> None:

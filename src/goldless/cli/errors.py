@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import shlex
 
-from goldless.errors import VotesError
+from goldless.errors import Note, VotesError
 
 _NO_OPTION = ("unknown",)  # parameters that the command line does not have
 
@@ -14,12 +14,12 @@ class _NotHere(Exception):
     """A hint is for those who write Python."""
 
 
-def in_options(error: VotesError) -> str:
-    """Return the message of an error, its parameters spelt as options."""
+def in_options(message: VotesError | Note) -> str:
+    """Return the words of an error or a note, parameters spelt as options."""
     try:
-        return error.words(_option)
+        return message.words(_option)
     except _NotHere:
-        return error.seen
+        return message.seen
 
 
 def _option(name: str, value: str | None) -> str:

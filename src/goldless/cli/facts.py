@@ -23,7 +23,9 @@ def facts_of(arguments: argparse.Namespace, votes: Votes | VoteStream) -> dict[s
     """Return the keyword arguments of ``LatentSML.fit`` that the options say."""
     facts: dict[str, Any] = {}
     if arguments.anchors is not None or arguments.class_balance is not None:
-        opened = votes.open(classes=None, missing=None, positive=None) if isinstance(votes, VoteStream) else votes
+        opened = votes.open() if isinstance(votes, VoteStream) else votes
+        if isinstance(opened, VoteSource):
+            opened = opened.with_all_labels()
         if arguments.anchors is not None:
             facts["anchors"] = read_anchors(arguments.anchors, opened)
         if arguments.class_balance is not None:

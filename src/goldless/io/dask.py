@@ -81,7 +81,7 @@ def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | No
         return Passes(DaskEngine(client, packed, len(read.voters), len(alphabet), progress), rows)
 
     voters = np.array(files.voters, dtype=object)
-    return VoteSource(files.alphabet, voters, len(voters), open_in, how=files.how, notes=files.notes)
+    return VoteSource(files.alphabet, voters, len(voters), open_in, how=files.how)
 
 
 def _running_client() -> Any:

@@ -164,7 +164,7 @@ class VoteStream:
 
         voters = np.array(files.voters, dtype=object)
         limit = self.memory_limit
-        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, notes=files.notes)
+        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how)
 
     def _open_blocks(self, rules: LabelRules) -> VoteSource:
         source = self.source

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.errors import VotesError
+from goldless.errors import Note, VotesError
 from goldless.io.frames import unknown_truth
 from goldless.io.readers.columns import MAX_COLUMNS, Column, Columns, duplicated, empty_file, too_wide
 from goldless.io.readers.other import factorise
@@ -35,8 +35,8 @@ class VotesFile:
         Codes of the true labels, -1 where there is none. For scoring only.
     how : str
         One sentence on how the file was read.
-    notes : tuple of str
-        What may have been read otherwise than it was meant.
+    notes : tuple of Note
+        What may have been read otherwise than it was meant; ``str`` makes a sentence of each.
     name : str
         Where the votes came from.
     """
@@ -44,7 +44,7 @@ class VotesFile:
     votes: Votes
     truth: NDArray[np.int8] | None
     how: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     name: str = "votes"
 
 
@@ -73,7 +73,7 @@ def _read_wide(table: Columns, by_name: dict[str, Column], options: ReadOptions,
             {"file": name, "column": stranger.name},
         )
     notes = [
-        f"Column {column.name!r} was read as a voter; if it holds the truth, pass it as truth."
+        Note(f"Column {column.name!r} was read as a voter", "name-truth", {"column": repr(column.name)})
         for column in voters
         if options.truth is None and plain_title(column.name) in TRUTH_NAMES
     ]
@@ -176,11 +176,11 @@ def long_votes(
     repeated = int(said.sum()) - int((flat >= 0).sum())
     if repeated:
         rows, count = ("row repeats", "counts") if repeated == 1 else ("rows repeat", "count")
-        notes.append(f"{repeated:,} {rows} a vote of the same voter on the same item and {count} once.")
+        notes.append(Note(f"{repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
     nameless = int((~whole).sum())
     if nameless:
         rows, were = ("row", "was") if nameless == 1 else ("rows", "were")
-        notes.append(f"{nameless:,} {rows} without an item or a voter {were} left out.")
+        notes.append(Note(f"{nameless:,} {rows} without an item or a voter {were} left out"))
     how = (
         f"Read as {table.how}, long ({item.name!r}, {voter.name!r}, {label.name!r}): {int(said.sum()):,} votes of "
         f"{n_voters:,} voters on {n_items:,} items{_truth_words(options)}."
@@ -249,7 +249,7 @@ def votes_of_arrays(arrays: dict[str, NDArray], options: ReadOptions, name: str)
             )
         truth = factorise(options.truth, labels_of_truth)
     elif "truth" in arrays:
-        notes.append("The array 'truth' was not read; pass it as truth to score against it.")
+        notes.append(Note("The array 'truth' was not read", "score-truth", {"column": "'truth'"}))
     labels, positions = _common_labels(columns)
     how = (
         f"Read as npz, array {chosen!r}: {len(votes):,} items (rows) x {len(columns):,} voters (columns)"
@@ -283,7 +283,7 @@ class _Read:
         Names.
     truth : Column or None
         True labels.
-    how, notes : str, list of str
+    how, notes : str, list of Note
         How the file was read, and what may have been read otherwise than it was meant.
     """
 
@@ -293,7 +293,7 @@ class _Read:
     items: NDArray | None
     truth: Column | None
     how: str
-    notes: list[str]
+    notes: list[Note]
 
     def alphabet(self, options: ReadOptions, name: str) -> Alphabet:
         """Find the classes."""

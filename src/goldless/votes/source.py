@@ -98,8 +98,8 @@ class VoteSource:
         Bytes of packed votes to keep.
     again : bool
         Whether it can be gone through more than once.
-    how, notes : str, tuple of str
-        How it was read, and what may have been read otherwise than it was meant.
+    how : str
+        How it was read.
     """
 
     alphabet: Alphabet
@@ -109,7 +109,6 @@ class VoteSource:
     memory_limit: int = MEMORY_LIMIT
     again: bool = True
     how: str = ""
-    notes: tuple[str, ...] = ()
 
     @property
     def classes(self) -> NDArray:
@@ -139,6 +138,14 @@ class VoteSource:
                     found.setdefault(name, row)
             start += n_rows
         return found
+
+    def with_all_labels(self) -> VoteSource:
+        """Go through the votes once; return the source with every label that occurs in its alphabet."""
+        try:
+            self.passes.engine.sum(n_rows_of)
+        except NewLabels as new:
+            return replace(self, alphabet=self.alphabet.grown(new.labels))
+        return self
 
     def count(self, wanted: NDArray[np.int64]) -> Counting:
         """Make the counting pass, keep some rows, and let the alphabet grow by the labels that are met.

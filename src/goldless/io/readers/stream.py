@@ -10,7 +10,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -245,8 +245,6 @@ class FileVotes:
         Columns that name the items and hold the truth.
     how : str
         One sentence on how the file was read.
-    notes : tuple of str
-        What may have been read otherwise than it was meant.
     """
 
     pieces: list[Piece]
@@ -256,7 +254,6 @@ class FileVotes:
     id_column: str | None
     truth: str | None
     how: str
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def n_rows(self) -> int | None:
