@@ -221,6 +221,4 @@ def _percent(share: float, digits: int = 1) -> str:
 
 def plain_reading(other: Alternative, panel: PanelVotes) -> OtherReading:
     """Return another grouping with what would settle whether it is right."""
-    return OtherReading(
-        other.groups, other.margin, other.labels_changed, settled_by(panel, other.labels_changed)
-    )
+    return OtherReading(other.groups, other.margin, other.labels_changed, settled_by(panel, other.labels_changed))

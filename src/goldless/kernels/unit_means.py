@@ -63,7 +63,7 @@ class UnitMeans:
         return cls(plan, tables, wide, likelihood)
 
     def wide_means(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return the shares of wide groups' votes, zero for one that did not vote, shape (n_wide, n_rows, n_classes)."""
+        """Return the shares of wide groups' votes, zero if there are none, shape (n_wide, n_rows, n_classes)."""
         plan = self.plan
         votes = np.zeros((len(plan.wide_groups), len(packed), self.wide.shape[2]))
         for number in range(len(plan.wide_groups)):

@@ -30,9 +30,7 @@ def diagnosis_part(opened: Opened, diagnosis: Diagnosis) -> DiagnosisPart:
         ),
         class_shares_interval=[interval(ends) for ends in _class_shares_interval(diagnosis, opened.n_classes)],
         effective_votes_by_class=[rounded(value, 2) for value in diagnosis.effective_votes_by_class],
-        effective_votes_by_class_interval=[
-            interval(ends, 2) for ends in diagnosis.effective_votes_by_class_interval
-        ],
+        effective_votes_by_class_interval=[interval(ends, 2) for ends in diagnosis.effective_votes_by_class_interval],
         n_resamples=diagnosis.n_resamples,
         near_duplicates=[
             NearDuplicate(

@@ -109,9 +109,7 @@ def panel_part(opened: Opened, diagnosis: Diagnosis, panel: list[int], accuracy:
     return PanelPart(
         voters=panel,
         names=[diagnosis.voters[voter] for voter in panel],
-        effective_votes=[
-            rounded(diagnosis.effective_votes_of(panel[:size]), 2) for size in range(1, len(panel) + 1)
-        ],
+        effective_votes=[rounded(diagnosis.effective_votes_of(panel[:size]), 2) for size in range(1, len(panel) + 1)],
         balanced_accuracy=accuracy,
         choices=_choices(opened, diagnosis),
     )
