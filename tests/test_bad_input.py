@@ -65,7 +65,7 @@ REFUSED = {
     "many": (
         np.arange(600.0).reshape(60, 10),
         VotesError,
-        r"more than 100 different labels, such as 0.0, 1.0, 2.0, 3.0, 4.0, \.\.\.; are these scores\?",
+        r"at least 600 different labels, such as 0.0, 1.0, 2.0, 3.0, 4.0, \.\.\.; are these scores\?",
     ),
     "probabilities": ([[0.1, 0.9], [0.5, 1.0]], VotesError, r"numbers from 0 to 1, such as 0.1, .* in classes=\.\."),
     "capitals": (table(["Yes", "no"], ["yes", None]), VotesError, "'Yes' and 'yes' differ in capital letters only"),
@@ -195,7 +195,7 @@ def test_a_positive_class_is_one_of_two():
 def test_facts_of_classes_that_are_not_there():
     votes = np.array([["a", "b", "c"], ["b", "b", "a"], ["c", "c", "c"], ["a", "a", "b"]] * 30)
     with pytest.raises(
-        VotesError, match="anchors: the label 'd' of row 7 is none of the classes 'a', 'b', 'c'; list all"
+        VotesError, match="anchors: Unknown label 'd' of row 7: the classes are 'a', 'b', 'c'; list all"
     ):
         LatentSML().fit(votes, anchors={3: "a", 7: "d"})
     with pytest.raises(ValueError, match=r"class_balance must be positive shares that sum to 1, got a sum of 1\.1"):

@@ -35,8 +35,8 @@ def votes_of(X):
 class _OnNumbers:
     """Reads the numbers of the common checks as votes."""
 
-    def _encode(self, X, classes):
-        return super()._encode(X if isinstance(X, Votes) else votes_of(X), classes)
+    def _encode(self, X, rules):
+        return super()._encode(X if isinstance(X, Votes) else votes_of(X), rules)
 
 
 class MajorityVoteOnNumbers(_OnNumbers, MajorityVote):

@@ -146,13 +146,17 @@ class VoteEstimator(BaseEstimator, ABC):
             rules = LabelRules.of(self.classes, self.missing, self.positive)
         else:
             rules = LabelRules.of(self.fitted_.classes, self.missing, unknown=policy(unknown))
-        stream = as_stream(X)
-        votes = encode_by(X, rules) if stream is None else stream.open_by(rules)
+        votes = self._encode(X, rules)
         if reset:
             self._check_classes(len(votes.classes))
         else:
             self._check_columns(votes)
         return votes
+
+    def _encode(self, X: Any, rules: LabelRules) -> Votes | VoteSource:
+        """Encode votes, or find out what a stream of votes holds."""
+        stream = as_stream(X)
+        return encode_by(X, rules) if stream is None else stream.open_by(rules)
 
     def _check_classes(self, n_classes: int) -> None:
         """Refuse more than two classes where the method is for two."""

@@ -68,7 +68,7 @@ class KnownLabels:
             if code < 0:
                 raise VotesError(
                     "unknown-label",
-                    f"anchors: the label {short_repr(label)} of row {row} is none of the classes {listed(classes)}",
+                    f"anchors: Unknown label {short_repr(label)} of row {row}: the classes are {listed(classes)}",
                     "list-classes",
                     {"row": row, "label": label},
                 )

@@ -440,7 +440,7 @@ def _check_number(labels: list) -> None:
     if len(labels) > MAX_CLASSES:
         raise VotesError(
             "too-many-labels",
-            f"The votes hold more than {MAX_CLASSES} different labels, such as {listed(labels)}",
+            f"The votes hold at least {len(labels)} different labels, such as {listed(labels)}",
             "scores",
         )
 
