@@ -203,5 +203,5 @@ def test_a_strange_true_label_is_named(frame, tmp_path, capsys):
     parquet.write_table(votes, tmp_path / "votes.parquet")
     words = [str(tmp_path / "votes.parquet"), "--truth", "truth", "-o", str(tmp_path / "labels.parquet")]
     assert main(["combine", *words]) == 1
-    assert "the truth holds 'maybe', but the votes are 'no' and 'yes'" in capsys.readouterr().err
+    assert "the truth holds 'maybe', but the votes are 'no', 'yes'" in capsys.readouterr().err
     assert not (tmp_path / "labels.parquet").exists()

@@ -38,7 +38,7 @@ def test_dream_table(data_folder, name, mean, best, vote, sml_em):
 def test_dream_patterns_repeat(data_folder):
     """S1: 92,362 items but 6,426 distinct patterns."""
     X, _ = load(data_folder, "dream/S1")
-    from goldless.votes.patterns import PatternTable
+    from goldless.votes.rows import PatternTable
 
     table = PatternTable.of(((X + 1) // 2).astype(np.int8))
     assert (table.n_items, table.n_patterns) == (92_362, 6_426)

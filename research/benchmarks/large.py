@@ -288,7 +288,8 @@ def items(*sizes: int) -> None:
 
 def voters(*sizes: int) -> None:
     """The stages of one fit; what is not counting, score matrix or search is EM, readings and subtypes."""
-    from goldless.estimators import base, latent
+    from goldless.estimators import base
+    from goldless.fitting import groups
 
     def timed(module: Any, name: str, spent: dict[str, float]) -> None:
         function = getattr(module, name)
@@ -303,8 +304,8 @@ def voters(*sizes: int) -> None:
     def fit(n_voters: int) -> tuple[dict[str, float], dict[str, float]]:
         gl.LatentSML().fit(draw(3000, 50))  # compile
         X, spent = draw(100_000, n_voters), dict[str, float]()
-        timed(latent, "score_matrix", spent)
-        timed(latent, "search_structure", spent)
+        timed(groups, "score_matrix", spent)
+        timed(groups, "search_structure", spent)
         counted = base.CountedVotes.of_votes
 
         def count(*arguments: Any) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.kernels.score import score_by_sampling, score_by_sets, score_by_sorting
 from goldless.maths.checks import as_square
 
-_SORT_FROM = 224  # voters from which sorting beats visiting all sets of four (measured, see benchmarks/score.py)
+_SORT_FROM = 224  # voters from which sorting beats visiting all sets of four (research/benchmarks/score.py)
 
 
 def score_matrix(

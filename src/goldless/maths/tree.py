@@ -139,7 +139,7 @@ class TreeModel:
     @property
     def imbalance(self) -> float:
         """Class imbalance b = Pr(Y = positive) - Pr(Y = negative) of two classes."""
-        return 2 * self._two(self.class_prior, "imbalance")[1] - 1
+        return float(2 * self._two(self.class_prior, "imbalance")[1] - 1)
 
     @cached_property
     def votes_given_state(self) -> NDArray[np.float64]:
