@@ -8,9 +8,10 @@ from recorded_results import METHODS, RECORD, data_sets, fitted, outcome
 
 pytestmark = pytest.mark.real_data
 
-# EM takes hundreds of passes here, and its jumps amplify the last digits, which are not those of every machine
+# EM takes hundreds of passes here and its jumps amplify the last digits, which are not those of every machine: the
+# first edition, unchanged, was up to 9e-6 away from its own record on another machine
 SLOW = {
-    *("dream/S1", "dream/S2", "dream/S3"),
+    "dream/S2",
     *("panels/judge_llmbar_adversarial", "panels/nell_drug", "panels/nell_muscle", "panels/nell_protein"),
 }
 

@@ -60,16 +60,7 @@ class OracleCI(TreeEstimator):
         said = tables[:, :, -1, votes.voters].transpose(2, 0, 1) + 1 / votes.n_classes
         items = np.einsum("cc->c", tables[:, :, -1, -1])
         model = independent_model(items / items.sum(), said / said.sum(axis=2, keepdims=True))
-        return self._store(
-            Fitted(
-                classes=votes.votes.classes,
-                voters=votes.votes.voters,
-                model=votes.embed(model),
-                tie_order=votes.tie_order,
-                how_counted=votes.counted.how,
-                informative=votes.core_voter >= 0,
-            )
-        )
+        return self._store(votes.fitted(model))
 
 
 class OracleLatent(TreeEstimator):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import warn_user
+from goldless.fitting.fitted import Fitted
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.tree import TreeModel, embed
@@ -95,6 +97,18 @@ class FitVotes:
     def embed(self, core: TreeModel) -> TreeModel:
         """Return the model of all voters."""
         return embed(core, self.core_voter, self.symbol_share)
+
+    def fitted(self, core: TreeModel, **more: Any) -> Fitted:
+        """Return the fit of all voters from the model of the fitted ones."""
+        return Fitted(
+            classes=self.votes.classes,
+            voters=self.votes.voters,
+            model=self.embed(core),
+            tie_order=self.tie_order,
+            how_counted=self.counted.how,
+            informative=self.core_voter >= 0,
+            **more,
+        )
 
     def spread_groups(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the groups of all voters; a copy is in the group of its original, a silent voter alone."""

@@ -104,8 +104,7 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
     levels = _find_levels(votes, sums, options, model, result, prior, known)
     if calibration is None or levels or len(abstainers):
         calibration = Calibration(1.0, core.class_balance)
-    fitted = _fitted(
-        votes,
+    fitted = votes.fitted(
         core,
         evidence=(model, *levels),
         columns=votes.voters,
@@ -125,8 +124,7 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate voters that are independent given the label, by EM from one soft vote each (Dawid and Skene)."""
     groups = np.arange(votes.sums.n_voters)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
-    return _fitted(
-        votes,
+    return votes.fitted(
         fit.result.model,
         convergence=_convergence(fit.result),
         balance_items=fit.prior.balance,
@@ -147,12 +145,11 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
         ambiguous=False, verdict="",
     )  # fmt: skip
     if not options.em:
-        return _fitted(votes, model, pseudo_votes=options.prior, grouping=covariance)
+        return votes.fitted(model, pseudo_votes=options.prior, grouping=covariance)
     prior = start_prior(votes, options, model.groups, overdispersion=1.0)
     solver = Solver.of(sums, options.max_iter, options.tol)
     result = solver.finish(solver.run(model, prior), prior)
-    return _fitted(
-        votes,
+    return votes.fitted(
         result.model,
         convergence=_convergence(result),
         pseudo_votes=options.prior,
@@ -326,19 +323,6 @@ def _find_levels(
     if known or sums.engine is not None:  # that of votes and known labels, or of all votes
         of_votes = sums.packed(model.groups).log_likelihood(model)
     return supported_levels(sums, model, of_votes, prior)
-
-
-def _fitted(votes: FitVotes, core: TreeModel, **more: Any) -> Fitted:
-    """Return the fit of all voters from the model of the fitted ones."""
-    return Fitted(
-        classes=votes.votes.classes,
-        voters=votes.votes.voters,
-        model=votes.embed(core),
-        tie_order=votes.tie_order,
-        how_counted=votes.counted.how,
-        informative=votes.core_voter >= 0,
-        **more,
-    )
 
 
 def _convergence(result: EMResult) -> Convergence:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -367,8 +366,3 @@ def probabilities(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities behind their logarithms, which are known up to a constant of each row."""
     joint = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
     return joint / joint.sum(axis=1, keepdims=True)
-
-
-def plain_of(value: Any) -> Any:
-    """Return a value of numpy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value

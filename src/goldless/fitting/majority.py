@@ -17,15 +17,7 @@ def fit_majority(votes: FitVotes) -> Fitted:
     said, items = votes.sums.sum(partial(_count, votes.n_classes))
     total = said.sum(axis=2, keepdims=True)
     confusion = np.where(total > 0, said / np.where(total > 0, total, 1), 1 / votes.n_classes)
-    core = independent_model(items / items.sum(), confusion)
-    return Fitted(
-        classes=votes.votes.classes,
-        voters=votes.votes.voters,
-        model=votes.embed(core),
-        tie_order=votes.tie_order,
-        how_counted=votes.counted.how,
-        informative=votes.core_voter >= 0,
-    )
+    return votes.fitted(independent_model(items / items.sum(), confusion))
 
 
 def _count(
