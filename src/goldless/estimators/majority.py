@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.estimators import incremental
 from goldless.estimators.base import VoteEstimator
 from goldless.fitting.majority import fit_majority
+from goldless.kernels.sparse import Codes, codes_of_voters, tally
 
 
 class MajorityVote(VoteEstimator):
@@ -79,9 +80,9 @@ class MajorityVote(VoteEstimator):
         total = votes.sum(axis=1, keepdims=True)
         return np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1])
 
-    def _votes_for(self, codes: NDArray[np.int8]) -> NDArray[np.int64]:
-        counted = codes[:, self.fitted_.informative]
-        return np.stack([(counted == label).sum(axis=1) for label in range(self.fitted_.n_classes)], axis=1)
+    def _votes_for(self, codes: Codes) -> NDArray[np.int64]:
+        counted = codes_of_voters(codes, np.flatnonzero(self.fitted_.informative))
+        return tally(counted, self.fitted_.n_classes)
 
     def predict_proba(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
         """Return the share of votes for each class; equal shares for an item nobody voted on."""

@@ -13,7 +13,7 @@ from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.result import Structure
 from goldless.maths.tree import TreeModel
 from goldless.progress import part
-from goldless.votes.passes import GroupedPatterns, VoteSums
+from goldless.votes.passes import VoteSums, grouped
 
 NOTABLE_CHANGE = 0.05  # share of labels: groupings that differ in fewer are one
 _FAINT = 0.1  # correlation beyond Y that is worth a word when it could not be seen
@@ -31,7 +31,7 @@ def nearby_groupings(
     A grouping that only adds voters to groups, and hardly fits better for it, is no other grouping and left out.
     """
     table = votes.table
-    labels = GroupedPatterns(table, model.groups).labels(model)
+    labels = grouped(table, model.groups).labels(model)
     same = [np.array_equal(reading.groups, model.groups) for reading in structure.readings]
     chosen = structure.readings[same.index(True) if any(same) else 0]
     others = [reading for reading in structure.readings if reading is not chosen]

@@ -13,12 +13,15 @@ from goldless.errors import warn_user
 from goldless.fitting.fitted import Fitted
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
+from goldless.maths.structure.prices import items_to_share
 from goldless.maths.tree import TreeModel, embed
 from goldless.votes.counted import CountedVotes
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
+from goldless.votes.sparse import MOST_COMPARED, SparsePairs, SparseRows
 from goldless.votes.votes import Votes, voter_name
 
+PARTNERS = 2  # a voter is compared if it shares enough items with so many others
 _EXACT = 2**53  # whole numbers below this are exact as floats
 
 
@@ -56,7 +59,7 @@ class FitVotes:
         return self.sums.n_items
 
     @property
-    def table(self) -> PatternTable:
+    def table(self) -> PatternTable | SparseRows:
         """Patterns of the fitted voters: of all items, or of a sample."""
         return self.sums.table
 
@@ -72,9 +75,29 @@ class FitVotes:
         return self.counted.sketch.pairs.cast[:, self.voters]
 
     @cached_property
+    def compared(self) -> NDArray[np.int64]:
+        """The fitted voters that are compared two by two: all, or of a crowd those that share enough items."""
+        pairs, voters = self.counted.sketch.pairs, self.voters
+        if not isinstance(pairs, SparsePairs) or len(voters) <= MOST_COMPARED:
+            return np.arange(len(voters))
+        able = pairs.sharing(voters, items_to_share(self.n_items, len(voters)), PARTNERS, MOST_COMPARED)
+        return np.searchsorted(voters, able)
+
+    @cached_property
     def covariance(self) -> CovarianceEstimate:
-        """Covariance of the fitted voters."""
-        return self.counted.sketch.pairs.voters(self.voters).covariance()
+        """Covariance of the fitted voters that are compared."""
+        return self.counted.sketch.pairs.voters(self.voters[self.compared]).covariance()
+
+    @property
+    def shown(self) -> NDArray[np.int64] | None:
+        """Columns of X that a covariance is kept of; None for all."""
+        crowd = isinstance(self.counted.sketch.pairs, SparsePairs) and self.votes.n_voters > MOST_COMPARED
+        return self.voters[self.compared] if crowd else None
+
+    @property
+    def shown_covariance(self) -> NDArray[np.float64]:
+        """Covariance of these voters."""
+        return (self.covariance if self.shown is not None else self.counted.sketch.pairs.covariance()).covariance
 
     @property
     def tie_order(self) -> NDArray[np.int64]:
@@ -120,7 +143,9 @@ class FitVotes:
         return np.where(self.core_voter >= 0, per_core_voter[self.core_voter], 0.0)
 
     def spread_matrix(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the score of all voters from that of the fitted ones; copies score highest, a silent voter 0."""
+        """Return the score of the voters shown from that of the fitted ones; copies score highest, a silent voter 0."""
+        if self.shown is not None:
+            return score
         known = self.core_voter >= 0
         spread = np.where(known[:, None] & known[None, :], score[np.ix_(self.core_voter, self.core_voter)], 0.0)
         copies = (self.core_voter[:, None] == self.core_voter[None, :]) & known[:, None]

@@ -30,6 +30,7 @@ from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_st
 from goldless.fitting.settling import describe_settled, is_open, known_rates, settle
 from goldless.fitting.silence import silent_sums, with_silent_voters
 from goldless.fitting.solve import Balanced, Solver, balance_prior_items, fit_balanced, free_balance, pooled_votes
+from goldless.kernels.sparse import Codes, codes_of_voters, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
@@ -138,8 +139,13 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     sums = votes.sums
     # where EM follows, moments of a sample are a good start
     model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
+    if votes.shown is not None:
+        raise ValueError(
+            f"SpectralMetaLearner compares every two voters, and the {votes.votes.n_voters:,} of this crowd are too "
+            "many: use DawidSkene or LatentSML."
+        )
     covariance = Grouping(
-        votes.counted.sketch.pairs.covariance().covariance,
+        votes.shown_covariance,
         *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
         residual=0.0, residual_path={}, overdispersion=covariance_misfit(votes.covariance), alternatives=(),
         ambiguous=False, verdict="",
@@ -255,7 +261,7 @@ def _compare(
     if ambiguous:
         warn_user(verdict, AmbiguousReadingWarning)
     return Grouping(
-        votes.counted.sketch.pairs.covariance().covariance,
+        votes.shown_covariance,
         found.score,
         found.v_on,
         found.v_off,
@@ -267,6 +273,7 @@ def _compare(
         verdict,
         guard,
         groupings,
+        votes.shown,
     )
 
 
@@ -284,7 +291,7 @@ def _with_facts(
     picked = votes.counted.picked
     voted = picked.voted(votes.voters)
     rows = picked.take(voted)
-    codes = with_silence(rows.codes[:, votes.voters], abstainers)
+    codes = with_silence(codes_of_voters(rows.codes, votes.voters), abstainers)
     start = with_label_voter(model)
     known = known_rates(votes, facts, prior, start)
     start = known.impose(start)
@@ -331,9 +338,10 @@ def _convergence(result: EMResult) -> Convergence:
 
 def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
     """Keep what panels are judged by, and with kinds of items how far voters agree with the averaged posterior."""
-    table = votes.counted.sketch.table
-    evidence = fitted.log_likelihood(table.codes)
-    sample = VoteSample.of(table.codes, table.counts, probabilities(fitted.log_posterior(evidence)))
+    table, sample = votes.counted.sketch.table, None
+    if votes.shown is None:
+        evidence = fitted.log_likelihood(table.codes)
+        sample = VoteSample.of(table.codes, table.counts, probabilities(fitted.log_posterior(evidence)))
     if len(fitted.evidence) == 1:
         return replace(fitted, sample=sample)
     everyone = votes.counted.sums(np.arange(votes.votes.n_voters))
@@ -343,10 +351,10 @@ def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
 
 
 def _agreement(
-    fitted: Fitted, codes: NDArray[np.int8], counts: NDArray[np.float64]
+    fitted: Fitted, codes: Codes, counts: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the expected votes of each voter that are right, and all of them, on the items of each class."""
     posterior = probabilities(fitted.log_likelihood(codes) + log_rates(fitted.model.class_prior))
     items = counts[:, None] * posterior
-    right = np.stack([(codes == label).T @ items[:, label] for label in range(fitted.n_classes)], axis=1)
-    return right, (codes >= 0).T @ items
+    said = weighted_votes(codes, items, fitted.n_classes)
+    return np.einsum("icc->ic", said).copy(), said.sum(axis=2)

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.facts import Facts
+from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
+from goldless.votes.sparse import SparseRows
 
 _TIE = 1e-9  # log-likelihoods closer than this are a tie
 
@@ -65,7 +67,7 @@ class Grouping:
 
     Attributes
     ----------
-    covariance, score : ndarray of shape (n_voters, n_voters)
+    covariance, score : ndarray of shape (n_compared, n_compared)
         Covariance of the votes, and the score of every pair (eq. score).
     v_on, v_off : ndarray of shape (n_voters,)
         Loadings within and across groups (Lemma 1).
@@ -85,6 +87,8 @@ class Grouping:
         For more than two classes, if groups were found: whether they were believed.
     candidates : tuple of ndarray of shape (n_fitted,)
         Groupings of the fitted voters that the search met, best first.
+    compared : ndarray of shape (n_compared,) or None
+        Columns of the voters that were compared two by two, of a crowd those that share enough items; None if all.
     """
 
     covariance: NDArray[np.float64]
@@ -99,6 +103,7 @@ class Grouping:
     verdict: str
     guard: Guard | None = None
     candidates: tuple[NDArray[np.int64], ...] = ()
+    compared: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +197,7 @@ class Fitted:
         The groupings weighed by that.
     sample : VoteSample or None
         Votes to judge panels by.
-    patterns : PatternTable or None
+    patterns : PatternTable, SparseRows or None
         All votes so far, if they came in parts.
     """
 
@@ -214,7 +219,7 @@ class Fitted:
     facts: Facts | None = None
     settled: Settled | None = None
     sample: VoteSample | None = None
-    patterns: PatternTable | None = None
+    patterns: PatternTable | SparseRows | None = None
 
     @property
     def n_voters(self) -> int:
@@ -244,16 +249,16 @@ class Fitted:
 
     # -- labels ---------------------------------------------------------------------------------------------
 
-    def read_evidence(self, codes: NDArray[np.int8]) -> NDArray[np.int8]:
+    def read_evidence(self, codes: Codes) -> Codes:
         """Return what the models of the evidence read of rows of codes."""
         assert self.columns is not None
         assert self.abstainers is not None
         core = merge_copies(codes, self.model.copy_of)
         if len(self.columns) < core.shape[1]:
-            core = core[:, self.columns]
+            core = codes_of_voters(core, self.columns)
         return with_silence(core, self.abstainers)
 
-    def log_likelihood(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+    def log_likelihood(self, codes: Codes) -> NDArray[np.float64]:
         """Return log Pr(votes | Y) of rows of codes, less that of the first class; a column for each class."""
         if not self.evidence:
             return self.model.class_evidence(codes)
@@ -303,12 +308,20 @@ class Fitted:
         search, but for the covariance.
         """
         columns = self.columns_of(voters)
-        block, grouping = np.ix_(columns, columns), self.grouping
+        grouping = self.grouping
         model = self.model.subset(columns)
         originals = np.flatnonzero((model.copy_of == np.arange(model.n_voters)) & self.informative[columns])
         if grouping is not None:
+            compared, places = None, columns
+            if grouping.compared is not None:
+                number = np.full(self.n_voters, -1)
+                number[grouping.compared] = np.arange(len(grouping.compared))
+                compared = np.flatnonzero(number[columns] >= 0)
+                places = number[columns[compared]]
+            block = np.ix_(places, places)
             grouping = replace(
                 grouping,
+                compared=compared,
                 covariance=grouping.covariance[block],
                 score=grouping.score[block],
                 v_on=grouping.v_on[columns],
@@ -335,12 +348,16 @@ class Fitted:
         )
 
 
-def with_silence(codes: NDArray[np.int8], voters: NDArray[np.int64]) -> NDArray[np.int8]:
+def with_silence(codes: Codes, voters: NDArray[np.int64]) -> Codes:
     """Add, for some voters, a vote on whether they vote at all.
 
     Given the state of a voter's parent, Pr(vote, voted) = Pr(voted) Pr(vote | voted), so a second voter beside the
     first says all there is to say.
     """
+    if isinstance(codes, SparseCodes):
+        if len(voters):
+            raise ValueError("abstain='informative' is not for a crowd: there silence says who was asked.")
+        return codes
     if not len(voters):
         return np.ascontiguousarray(codes)
     return np.ascontiguousarray(np.hstack([codes, (codes[:, voters] >= 0).astype(np.int8)]))

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.fitting.core import FitVotes
+from goldless.fitting.core import PARTNERS, FitVotes
 from goldless.maths.checks import as_groups, relabel
 from goldless.maths.clustering import assign_groups
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.rank_one import filled_covariance, residual
 from goldless.maths.score import score_matrix
+from goldless.maths.structure.prices import items_to_share
 from goldless.maths.structure.result import Structure
 from goldless.maths.structure.search import covariance_misfit, search_structure
 
@@ -62,24 +63,34 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
     n_groups : int or iterable of int, optional
         Number of groups, or the candidates, for "paper".
     """
-    estimate = votes.covariance
-    covariance = filled_covariance(estimate)
-    n_fitted = estimate.n_voters
+    estimate, compared = votes.covariance, votes.compared
+    n_fitted = votes.sums.n_voters
     groups, searched, path = np.arange(n_fitted), None, dict[int, float]()
-    score = np.asarray(score_matrix(covariance))
     if not isinstance(structure, str):
         groups = relabel(as_groups(structure, len(votes.core_voter))[votes.voters])
-    elif structure == "paper":
+    if len(compared) < min(n_fitted, _FEWEST_VOTERS):  # of this crowd no two voters can be compared
+        groups = np.arange(n_fitted) if groups.max() == 0 else groups
+        nothing = np.zeros(len(votes.core_voter))
+        return FoundGroups(groups, None, 1.0, np.zeros((0, 0)), nothing, nothing, 0.0, path)
+    covariance = filled_covariance(estimate)
+    score = np.asarray(score_matrix(covariance))
+    if isinstance(structure, str) and structure == "paper" and len(compared) < n_fitted:
+        raise ValueError(
+            f"structure='paper' compares every two voters, and of {n_fitted:,} only {len(compared)} share enough "
+            "items: use structure='search'."
+        )
+    if isinstance(structure, str) and structure == "paper":
         found = assign_groups(covariance, n_groups=n_groups, score=score)
         groups, path = found.groups, found.residual_path
-    elif structure == "search" and n_fitted >= _FEWEST_VOTERS and votes.n_items >= 2 * n_fitted:
-        searched = _search(estimate, votes.n_items, votes.n_classes)
+    elif isinstance(structure, str) and structure == "search" and n_fitted >= _FEWEST_VOTERS:
+        searched = _search(estimate, compared, votes.n_items, n_fitted)
         groups = groups if searched is None else searched.groups
     if groups.max() == 0:  # one group of all: its latent is Y
         groups = np.arange(n_fitted)
-    fit = residual(covariance, groups)
+    of_compared = relabel(groups[compared])
+    fit = residual(covariance, of_compared)
     if searched is None:
-        overdispersion = covariance_misfit(estimate, None if isinstance(structure, str) else groups)
+        overdispersion = covariance_misfit(estimate, None if isinstance(structure, str) else of_compared)
     else:
         overdispersion = searched.overdispersion
     return FoundGroups(
@@ -87,28 +98,31 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
         searched,
         overdispersion,
         votes.spread_matrix(score),
-        votes.spread(fit.v_on),
-        votes.spread(fit.v_off),
+        votes.spread(_placed(fit.v_on, compared, n_fitted)),
+        votes.spread(_placed(fit.v_off, compared, n_fitted)),
         fit.value,
         path,
     )
 
 
-def _search(estimate: CovarianceEstimate, n_items: int, n_classes: int) -> Structure | None:
-    """Search the voters that could be in a group; None if they are too few.
+def _search(
+    estimate: CovarianceEstimate, compared: NDArray[np.int64], n_items: int, n_voters: int
+) -> Structure | None:
+    """Search the voters that could be in a group; None if they are too few, or the items.
 
-    A pair cannot pay for a group unless it shares about 8 (log n + 2 log m) items, even if all it says beyond Y is
-    shared. Of many voters, as in a crowd, only those with two such partners are searched.
+    Of many voters, as in a crowd, only those are searched that share enough items with two others to pay for a group
+    (:func:`~goldless.maths.structure.prices.items_to_share`). The others stay alone.
     """
-    n_voters = estimate.n_voters
-    if n_voters <= _ALL_SEARCHED_UP_TO or n_classes == 2:
-        return search_structure(estimate, n_items)
-    needed = 8 * (np.log(n_items) + 2 * np.log(n_voters))
-    able = np.flatnonzero((estimate.known & (estimate.n_pairs >= needed)).sum(axis=1) >= 2)
+    able = np.arange(len(compared))
+    if n_voters > _ALL_SEARCHED_UP_TO:
+        enough = estimate.known & (estimate.n_pairs >= items_to_share(n_items, n_voters))
+        able = np.flatnonzero(enough.sum(axis=1) >= PARTNERS)
     if len(able) < _FEWEST_VOTERS or n_items < 2 * len(able):
         return None
+    if len(able) == n_voters:
+        return search_structure(estimate, n_items)
     found = search_structure(estimate.voters(able), n_items)
-    return found.with_groups(lambda groups: _spread(groups, able, n_voters))
+    return found.with_groups(lambda groups: _spread(groups, compared[able], n_voters))
 
 
 def _spread(groups: NDArray[np.int64], able: NDArray[np.int64], n_voters: int) -> NDArray[np.int64]:
@@ -116,3 +130,10 @@ def _spread(groups: NDArray[np.int64], able: NDArray[np.int64], n_voters: int) -
     everyone = np.arange(n_voters)
     everyone[able] = n_voters + groups
     return relabel(everyone)
+
+
+def _placed(values: NDArray[np.float64], places: NDArray[np.int64], n_values: int) -> NDArray[np.float64]:
+    """Return values at their places, 0 elsewhere."""
+    out = np.zeros(n_values)
+    out[places] = values
+    return out

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.fitting.facts import certain_votes
+from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
-from goldless.votes.passes import GroupedPatterns
+from goldless.votes.passes import GroupedPatterns, GroupedRows, grouped
 from goldless.votes.rows import PatternTable
+from goldless.votes.sparse import SparseRows
 
 Expect = Callable[[TreeModel], ExpectedCounts]
 
@@ -33,14 +35,14 @@ class WithLabels:
     """
 
     of_votes: Expect
-    unlabelled: GroupedPatterns | None = None
-    labelled: GroupedPatterns | None = None
+    unlabelled: GroupedPatterns | GroupedRows | None = None
+    labelled: GroupedPatterns | GroupedRows | None = None
 
     @classmethod
     def of(
         cls,
         of_votes: Expect,
-        codes: NDArray[np.int8],
+        codes: Codes,
         labels: NDArray[np.int8],
         items: NDArray[np.int64] | None,
         model: TreeModel,
@@ -62,9 +64,15 @@ class WithLabels:
         """
         if not len(labels):
             return cls(of_votes)
-        table = PatternTable.of(np.ascontiguousarray(codes), model.n_symbols, items)
-        spoken = PatternTable.of(np.column_stack([codes, labels]), model.n_symbols, items)
-        return cls(of_votes, GroupedPatterns(table, model.groups[:-1]), GroupedPatterns(spoken, model.groups))
+        table: PatternTable | SparseRows
+        spoken: PatternTable | SparseRows
+        if isinstance(codes, SparseCodes):
+            table = SparseRows.of(codes, model.n_symbols, items)
+            spoken = SparseRows.of(codes.with_voter(labels), model.n_symbols, items)
+        else:
+            table = PatternTable.of(np.ascontiguousarray(codes), model.n_symbols, items)
+            spoken = PatternTable.of(np.column_stack([codes, labels]), model.n_symbols, items)
+        return cls(of_votes, grouped(table, model.groups[:-1]), grouped(spoken, model.groups))
 
     def __call__(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model whose last voter speaks the labels."""

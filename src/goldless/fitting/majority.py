@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goldless.fitting.core import FitVotes
 from goldless.fitting.fitted import Fitted
+from goldless.kernels.sparse import Codes, tally, weighted_votes
 from goldless.maths.tree import independent_model
 
 
@@ -21,11 +22,10 @@ def fit_majority(votes: FitVotes) -> Fitted:
 
 
 def _count(
-    n_classes: int, codes: NDArray[np.int8], counts: NDArray[np.float64]
+    n_classes: int, codes: Codes, counts: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return votes of each voter by (majority, vote), and items by majority."""
-    votes = np.stack([(codes == label).sum(axis=1) for label in range(n_classes)], axis=1)
+    votes = tally(codes, n_classes)
     most = votes == votes.max(axis=1, keepdims=True)
     weight = counts[:, None] * (most / most.sum(axis=1, keepdims=True))
-    said = np.stack([weight.T @ (codes == label) for label in range(n_classes)], axis=2)
-    return said.transpose(1, 0, 2), weight.sum(axis=0)
+    return weighted_votes(codes, weight, n_classes), weight.sum(axis=0)

@@ -14,6 +14,7 @@ from goldless.fitting.core import FitVotes
 from goldless.fitting.facts import Facts, certain_votes
 from goldless.fitting.fitted import Settled
 from goldless.fitting.solve import fit_groups
+from goldless.kernels.sparse import codes_of_voters
 from goldless.maths.checks import relabel
 from goldless.maths.em import Dirichlet
 from goldless.maths.structure.partitions import rerootings
@@ -114,7 +115,7 @@ def settle(
         error = (log_rates(facts.class_prior) - balances) / _BALANCE_ERROR
         error = error - error.mean(axis=1, keepdims=True)
         log_weights = log_weights - (error**2).sum(axis=1)  # of two classes, half the squared error of the log-odds
-    codes = np.ascontiguousarray(votes.counted.picked.codes[:, votes.voters])
+    codes = codes_of_voters(votes.counted.picked.codes, votes.voters)
     evidence = np.array([candidate.class_evidence(codes) for candidate in candidates])
     labels = facts.labels.astype(np.int64)
     if len(facts.rows):

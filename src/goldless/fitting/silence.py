@@ -12,6 +12,7 @@ from goldless.maths.tree import TreeModel
 from goldless.votes.engine import MappedEngine
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable, Rows
+from goldless.votes.sparse import SparseRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ def silent_sums(votes: VoteSums, abstainers: NDArray[np.int64]) -> VoteSums:
     """Return all votes with a second vote of some voters on whether they vote."""
     if not len(abstainers):
         return votes
+    if isinstance(votes.table, SparseRows):
+        raise ValueError("abstain='informative' is not for a crowd: there silence says who was asked.")
     table = PatternTable.of(with_silence(votes.table.codes, abstainers), votes.table.n_symbols, votes.table.counts)
     if votes.engine is None:
         return VoteSums.of_table(table)

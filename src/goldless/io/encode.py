@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.io.arrays import table_of
+from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import (
     MISSING,
     TOO_EARLY,
@@ -126,15 +127,22 @@ def _reencode(votes: Votes, alphabet: Alphabet) -> Votes:
     if list(votes.classes) == list(alphabet.values):
         return votes
     code_of = Alphabet(votes.classes).codes_in(alphabet)
-    strange = [code for code in np.flatnonzero(code_of == UNKNOWN) if (votes.codes == code).any()]
+    codes = votes.codes
+    used = codes.symbols if isinstance(codes, SparseCodes) else codes
+    strange = [code for code in np.flatnonzero(code_of == UNKNOWN) if (used == code).any()]
     if strange and alphabet.grows:
         raise NewLabels(votes.classes[strange])
     if strange:
-        row, column = map(int, np.argwhere(votes.codes == strange[0])[0])
+        if isinstance(codes, SparseCodes):
+            vote = int(np.argmax(codes.symbols == strange[0]))
+            row, column = int(np.searchsorted(codes.starts, vote, side="right")) - 1, int(codes.voters[vote])
+        else:
+            row, column = map(int, np.argwhere(codes == strange[0])[0])
         place = f"row {row}, {votes.voter_name(column)}"
         raise alphabet.unknown(votes.classes[strange[0]], place, row=row, column=column)
     code_of[code_of == UNKNOWN] = MISSING
-    return Votes(code_of[votes.codes], alphabet.values, votes.voters, votes.items)
+    recoded = codes.recoded(code_of) if isinstance(codes, SparseCodes) else code_of[codes]
+    return Votes(recoded, alphabet.values, votes.voters, votes.items)
 
 
 def encode_truth(y: ArrayLike, votes: Votes) -> NDArray[np.int8]:

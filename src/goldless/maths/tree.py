@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.kernels.evaluate import evaluate_codes
 from goldless.kernels.packing import PackingPlan
+from goldless.kernels.sparse import Codes, SparseCodes, SparseTree
 from goldless.kernels.tree_tables import UnitTables
 from goldless.maths.checks import as_groups, relabel
 
@@ -314,6 +315,8 @@ class TreeModel:
         self, codes: ArrayLike, of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         """Check codes and evaluate them, the first of a voter and its copies speaking for all of them."""
+        if isinstance(codes, SparseCodes):
+            return self._evaluate_sparse(codes, of_packed)
         checked = np.ascontiguousarray(codes, dtype=np.int8)
         if checked.ndim != 2 or checked.shape[1] != self.n_voters:
             raise ValueError(f"codes of {self.n_voters} voters are needed, got shape {checked.shape}")
@@ -323,6 +326,25 @@ class TreeModel:
         groups = np.where(original, self.groups, -1)
         merged = merge_copies(checked, self.copy_of)
         return evaluate_codes(merged, groups, self.n_symbols, self.unit_tables, of_packed)
+
+    def _evaluate_sparse(
+        self, codes: SparseCodes, of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Evaluate rows that name their voters, as the function of packed rows would."""
+        if codes.n_voters != self.n_voters:
+            raise ValueError(f"codes of {self.n_voters} voters are needed, got shape {codes.shape}")
+        tree, merged = self.sparse_tree(), codes.merged(self.copy_of)
+        if of_packed is UnitTables.latent_posterior:
+            hub = _normalised(tree.hub_log_likelihood(merged) + log_rates(self.prior))
+            out = np.einsum("gas,ns->nga", self.latents, hub)
+            out[:, self.has_latent] = tree.latent_posterior(merged)
+            return out
+        found = tree.hub_log_likelihood(merged)
+        return found if of_packed is UnitTables.hub_log_likelihood else found[:, 1:] - found[:, :1]
+
+    def sparse_tree(self) -> SparseTree:
+        """Return the model as passes over rows that name their voters read it."""
+        return SparseTree.of(self.log_votes, self.groups, self.latents, self.has_latent, self.prior)
 
     @property
     def log_votes(self) -> NDArray[np.float64]:
@@ -337,18 +359,19 @@ class TreeModel:
 
     def to_vector(self) -> NDArray[np.float64]:
         """Return all probabilities on a scale without bounds, as one vector."""
-        tables = (self.votes, self.latents.transpose(0, 2, 1), self.prior)
+        tables = (self.votes, self.latents[self.has_latent].transpose(0, 2, 1), self.prior)
         return np.concatenate([_unbounded(table).ravel() for table in tables])
 
     def from_vector(self, vector: NDArray[np.float64]) -> TreeModel:
         """Return the model of the same shape with these parameters; what hangs on the hub stays there."""
         found = []
-        for table in (self.votes, self.latents.transpose(0, 2, 1), self.prior):
+        for table in (self.votes, self.latents[self.has_latent].transpose(0, 2, 1), self.prior):
             size = table.size // 2 if table.shape[-1] == 2 else table.size
             found.append(_bounded(vector[:size], table.shape))
             vector = vector[size:]
-        votes, latents, prior = found
-        latents = np.where(self.has_latent[:, None, None], latents.transpose(0, 2, 1), self.latents)
+        votes, own, prior = found
+        latents = self.latents.copy()
+        latents[self.has_latent] = own.transpose(0, 2, 1)
         return self.with_tables(prior, latents, votes)
 
     def with_tables(
@@ -398,7 +421,7 @@ class TreeModel:
         order = np.empty(len(kept), dtype=np.int64)
         order[numbered] = self.groups[voters]
         originals = self.copy_of[voters]
-        copy_of = np.array([int(np.flatnonzero(originals == original)[0]) for original in originals], dtype=np.int64)
+        copy_of = first_like(originals)
         left_alone = (np.bincount(numbered) == 1) & self.has_latent[order]
         model = replace(self, groups=numbered, latents=self.latents[order], votes=self.votes[voters], copy_of=copy_of)
         if not left_alone.any() or self.latents.shape[1] == self.n_states:
@@ -530,20 +553,28 @@ def embed(core: TreeModel, core_voter: NDArray[np.int64], symbol_share: NDArray[
     n_voters = len(core_voter)
     known = core_voter >= 0
     groups = relabel(np.where(known, core.groups[core_voter], core.n_groups + np.arange(n_voters)))
-    first = np.array([int(np.flatnonzero(groups == group)[0]) for group in range(groups.max() + 1)])
-    copy_of = [int(np.flatnonzero(core_voter == core_voter[i])[0]) if known[i] else i for i in range(n_voters)]
+    first = np.unique(groups, return_index=True)[1]
+    copy_of = np.where(known, first_like(core_voter), np.arange(n_voters))
     of_core = core.latents[core.groups[core_voter[first]]]
     return TreeModel(
         groups=groups,
         prior=core.prior,
         latents=np.where(known[first][:, None, None], of_core, np.eye(core.n_states)),
         votes=np.where(known[:, None, None], core.votes[core_voter], symbol_share[:, None, :]),
-        copy_of=np.array(copy_of),
+        copy_of=copy_of,
     )
 
 
-def merge_copies(codes: NDArray[np.int8], copy_of: NDArray[np.int64]) -> NDArray[np.int8]:
+def first_like(labels: NDArray) -> NDArray[np.int64]:
+    """Return the first place that holds the same label, for every place."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return first[inverse.reshape(-1)].astype(np.int64)
+
+
+def merge_copies(codes: Codes, copy_of: NDArray[np.int64]) -> Codes:
     """Fill a missing vote of an original from the first of its copies that voted."""
+    if isinstance(codes, SparseCodes):
+        return codes.merged(copy_of)
     copies = np.flatnonzero(copy_of != np.arange(len(copy_of)))
     if not len(copies):
         return codes

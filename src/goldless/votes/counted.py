@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
+from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import row_chunks
 from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
 from goldless.votes.passes import VotedPass, VoteSums
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_stream
 from goldless.votes.source import VoteSource
+from goldless.votes.sparse import SparseRows
 from goldless.votes.votes import Votes
 
 
@@ -32,7 +34,7 @@ class CountedVotes:
         What was counted.
     engine : Engine or None
         All votes, if the table of the sketch is a sample.
-    picked : Rows
+    picked : Rows or SparseRows
         The votes of the rows that were asked for.
     """
 
@@ -40,12 +42,15 @@ class CountedVotes:
     weights: NDArray[np.int64] | None
     sketch: Sketch
     engine: Engine | None
-    picked: Rows
+    picked: Rows | SparseRows
 
     @classmethod
     def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, wanted: NDArray[np.int64]) -> CountedVotes:
         """Count votes in memory, and keep some rows as they are."""
         n_symbols = votes.n_classes
+        if isinstance(votes.codes, SparseCodes):
+            rows = SparseRows.of(votes.codes, n_symbols, weights)
+            return cls(votes, weights, Sketch.of_sparse(rows), None, rows.take(wanted))
         picked = Rows.of(votes.codes[wanted], n_symbols, None if weights is None else weights[wanted])
         if votes.n_items <= MANY_PATTERNS:
             sketch = Sketch.of(Rows.of(votes.codes, n_symbols, weights))
@@ -81,6 +86,8 @@ class CountedVotes:
     def how(self) -> str:
         """In a sentence: what was counted and how passes go."""
         items, patterns = f"{self.sketch.n_items:,} items", f"{self.sketch.table.n_patterns:,} patterns"
+        if isinstance(self.sketch.table, SparseRows):
+            return f"{items} with {self.sketch.table.codes.n_votes:,} votes, kept as lists of voters."
         if self.engine is None:
             return f"{items} in {patterns}, counted once."
         where = "in memory" if isinstance(self.engine, MemoryEngine) else "read again at every pass"
@@ -97,10 +104,10 @@ class CountedVotes:
         return VoteSums(table, n_items, self.engine, voters, n_voters, self.sketch.complete)
 
 
-def on_distinct_rows(
-    codes: NDArray[np.int8], n_symbols: int, function: Callable[[NDArray[np.int8]], NDArray]
-) -> NDArray:
+def on_distinct_rows(codes: Codes, n_symbols: int, function: Callable[[Any], NDArray]) -> NDArray:
     """Apply a function of rows to each distinct row only, as long as rows repeat."""
+    if isinstance(codes, SparseCodes):
+        return np.concatenate([function(codes[rows]) for rows in row_chunks(len(codes), 2 * CHUNK_ROWS)])
     results, repeats = [], True
     for rows in row_chunks(len(codes), 2 * CHUNK_ROWS):
         part = codes[rows]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
+from goldless.kernels.sparse import Codes, SparseSums, SparseTree
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import RowSums, UnitTables, byte_totals
 from goldless.kernels.unit_means import UnitMeans
@@ -19,13 +20,15 @@ from goldless.maths.tree import TreeModel
 from goldless.votes.engine import Engine, added
 from goldless.votes.rows import PatternTable, Rows, joined
 from goldless.votes.sketch import MANY_PATTERNS
+from goldless.votes.sparse import SparseRows
 
 _N_CHUNKS = 16
 _SMALLEST_CHUNK = 4096  # fewer rows are not cut: that costs more in histograms than it saves
 _CHUNK_ROWS = 1 << 13
 _PACKED_AT_ONCE = 3
 
-OfCodes = Callable[[NDArray[np.int8], NDArray[np.float64]], Any]
+
+OfCodes = Callable[[Any, NDArray[np.float64]], Any]  # of rows of codes, and of the items each stands for
 
 
 class GroupedPatterns:
@@ -94,13 +97,59 @@ class GroupedPatterns:
         return self.expect(model).log_likelihood
 
 
+class GroupedRows:
+    """Sparse rows and a grouping, ready for EM: what :class:`GroupedPatterns` is for packed rows."""
+
+    def __init__(self, table: SparseRows, groups: NDArray[np.int64]):
+        self.groups = groups
+        self._table = table
+        self._counts = table.weights
+
+    def expect(self, model: TreeModel) -> ExpectedCounts:
+        """Return the expected counts under a model with these groups (E-step)."""
+        sums = model.sparse_tree().expect(self._table.codes, self._counts)
+        # where a group does not vote, its latent is as probable as the hub makes it
+        silent = np.maximum(sums.labels - sums.voted, 0.0)
+        own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
+        return self._counts_of(sums, own, model.has_latent, sums.log_likelihood)
+
+    def labels(self, model: TreeModel) -> NDArray[np.int64]:
+        """Return which class is likeliest for every row under a model with these groups; of two, the first."""
+        return model.sparse_tree().hub_log_likelihood(self._table.codes).argmax(axis=1)
+
+    def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
+        """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
+        n_symbols, has_latent = self._table.n_symbols, np.bincount(self.groups) >= 2
+        n_states = n_symbols if hub is None else hub.shape[1]
+        tree = SparseTree.of(
+            np.zeros((len(self.groups), max(n_states, n_symbols), n_symbols)),
+            self.groups,
+            np.zeros((len(has_latent), n_symbols, n_states)),
+            has_latent,
+            np.ones(n_states),
+        )
+        sums = tree.unit_votes(self._table.codes, self._counts, hub)
+        return self._counts_of(sums, sums.latents, has_latent, -np.inf)
+
+    def _counts_of(
+        self, sums: SparseSums, own: NDArray[np.float64], has_latent: NDArray[np.bool_], log_likelihood: float
+    ) -> ExpectedCounts:
+        latents = np.zeros((len(has_latent), *sums.latents.shape[1:]))
+        latents[has_latent] = own
+        return ExpectedCounts(sums.labels, latents, sums.votes.transpose(0, 2, 1), log_likelihood)
+
+    def log_likelihood(self, model: TreeModel) -> float:
+        """Return the log-likelihood of all votes under a model with these groups."""
+        return self.expect(model).log_likelihood
+
+
 @dataclass(frozen=True, eq=False)
 class VoteSums:
     """What can be summed over the votes of some voters: from a table of all patterns, or of a sample and all rows.
 
     Attributes
     ----------
-    table : PatternTable
+    table : PatternTable or SparseRows
         Patterns of the voters in question on the items they voted on, or of a sample of these.
     n_items : int
         Number of items with a vote of the voters in question.
@@ -114,16 +163,16 @@ class VoteSums:
         Whether no vote is missing anywhere.
     """
 
-    table: PatternTable
+    table: PatternTable | SparseRows
     n_items: int
     engine: Engine | None
     columns: NDArray[np.int64]
     n_columns: int
     complete: bool
-    _packed: dict[bytes, GroupedPatterns] = field(default_factory=dict, repr=False)
+    _packed: dict[bytes, GroupedPatterns | GroupedRows] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of_table(cls, table: PatternTable) -> VoteSums:
+    def of_table(cls, table: PatternTable | SparseRows) -> VoteSums:
         """Return the sums over a table of all patterns."""
         return cls(table, table.n_items, None, np.arange(table.n_voters), table.n_voters, table.complete)
 
@@ -132,13 +181,13 @@ class VoteSums:
         """Number of voters."""
         return len(self.columns)
 
-    def packed(self, groups: NDArray[np.int64]) -> GroupedPatterns:
+    def packed(self, groups: NDArray[np.int64]) -> GroupedPatterns | GroupedRows:
         """Return the table packed for a grouping; the last few are kept."""
         key = groups.tobytes()
         if key not in self._packed:
             if len(self._packed) >= _PACKED_AT_ONCE:
                 self._packed.pop(next(iter(self._packed)))
-            self._packed[key] = GroupedPatterns(self.table, groups)
+            self._packed[key] = grouped(self.table, groups)
         return self._packed[key]
 
     def expect_table(self, model: TreeModel) -> ExpectedCounts:
@@ -156,6 +205,8 @@ class VoteSums:
 
     def sum(self, function: OfCodes) -> Any:
         """Add up a function of rows of codes and the items each stands for."""
+        if isinstance(self.table, SparseRows):
+            return function(self.table.codes, self.table.weights)
         if self.engine is None:
             return in_chunks(function, self.table.codes, self.table.weights)
         return self.engine.sum(ChosenCodes(function, self.columns))
@@ -170,7 +221,12 @@ class VoteSums:
         return replace(self, table=self.table.voters(chosen), columns=self.columns[chosen], _packed={})
 
 
-def in_chunks(function: OfCodes, codes: NDArray[np.int8], counts: NDArray[np.float64]) -> Any:
+def grouped(table: PatternTable | SparseRows, groups: NDArray[np.int64]) -> GroupedPatterns | GroupedRows:
+    """Return a table ready for EM on a grouping."""
+    return GroupedRows(table, groups) if isinstance(table, SparseRows) else GroupedPatterns(table, groups)
+
+
+def in_chunks(function: OfCodes, codes: Codes, counts: NDArray[np.float64]) -> Any:
     """Add up a function of a few thousand rows at a time: what it makes of them stays small."""
     return reduce(added, [function(codes[rows], counts[rows]) for rows in row_chunks(len(codes), _CHUNK_ROWS)])
 

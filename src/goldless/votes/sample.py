@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.kernels.bits import pack_bits, unpack_bits
+from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.maths.correlations import class_correlations
 
 _MOST_PATTERNS = 1 << 14
@@ -35,7 +36,7 @@ class VoteSample:
     n_items: NDArray[np.float64]
 
     @classmethod
-    def of(cls, codes: NDArray[np.int8], counts: NDArray[np.int64], posterior: NDArray[np.float64]) -> VoteSample:
+    def of(cls, codes: Codes, counts: NDArray[np.int64], posterior: NDArray[np.float64]) -> VoteSample:
         """Return a sample of distinct patterns in sorted order.
 
         Up to 16,384 patterns are all kept. Of more, as many items in all are taken, the same number of each class,
@@ -63,7 +64,9 @@ class VoteSample:
                 shares.append(items / max(float(total[-1]), 1e-300))
         weights = np.stack(shares)
         kept = np.flatnonzero(weights.any(axis=0))
-        return cls(pack_bits(codes[kept]), weights[:, kept].astype(np.float32), codes.shape[1], np.array(n_items))
+        chosen = codes[kept]
+        packed = pack_bits(chosen.dense() if isinstance(chosen, SparseCodes) else chosen)
+        return cls(packed, weights[:, kept].astype(np.float32), codes.shape[1], np.array(n_items))
 
     @property
     def codes(self) -> NDArray[np.int8]:

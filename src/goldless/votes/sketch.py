@@ -18,6 +18,7 @@ from goldless.kernels.bits import row_hashes, rows_below
 from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
 from goldless.votes.pairs import PairTables
 from goldless.votes.rows import PatternTable, Rows, joined
+from goldless.votes.sparse import SparsePairs, SparseRows
 
 MANY_PATTERNS = 1 << 17  # more distinct patterns than this are worked on through a sample
 SAMPLE_PATTERNS = 1 << 15
@@ -33,22 +34,22 @@ class Sketch:
 
     Attributes
     ----------
-    pairs : PairTables
-        What every two voters said.
+    pairs : PairTables or SparsePairs
+        What voters said, alone and two by two.
     n_rows, n_items, n_empty, first_empty : int
         Rows, items, items without a vote, and the first row of one (-1 if none).
-    table : PatternTable
+    table : PatternTable or SparseRows
         Patterns of all items, or those whose hash is at most ``limit``.
     limit : int
         Largest hash of a pattern in the table.
     """
 
-    pairs: PairTables
+    pairs: PairTables | SparsePairs
     n_rows: int
     n_items: int
     n_empty: int
     first_empty: int
-    table: PatternTable
+    table: PatternTable | SparseRows
     limit: int = _ALL_HASHES
 
     @classmethod
@@ -73,6 +74,13 @@ class Sketch:
             few if isinstance(few, PatternTable) else few.distinct(),
             limit,
         )._trimmed()
+
+    @classmethod
+    def of_sparse(cls, rows: SparseRows) -> Sketch:
+        """Count rows that name their voters: they are kept as they are."""
+        empty = np.flatnonzero((rows.codes.lengths == 0) & (rows.counts > 0))
+        first = int(empty[0]) if len(empty) else -1
+        return cls(rows.pairs, rows.n_rows, rows.n_items, int(rows.counts[empty].sum()), first, rows)
 
     def __add__(self, other: Sketch) -> Sketch:
         limit = min(self.limit, other.limit)

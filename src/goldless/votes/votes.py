@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import NDArray
+
+from goldless.kernels.sparse import Codes
 
 
 @dataclass(frozen=True)
@@ -15,8 +16,8 @@ class Votes:
 
     Attributes
     ----------
-    codes : ndarray of shape (n_items, n_voters)
-        int8: -1 missing, otherwise the position of the label among the classes.
+    codes : ndarray of shape (n_items, n_voters), or SparseCodes
+        int8: -1 missing, otherwise the position of the label among the classes; or lists of those not missing.
     classes : ndarray of shape (n_classes,)
         The user's own labels; of two the second is called positive.
     voters : ndarray of shape (n_voters,) or None
@@ -25,7 +26,7 @@ class Votes:
         Row index of a pandas frame.
     """
 
-    codes: NDArray[np.int8]
+    codes: Codes
     classes: NDArray
     voters: NDArray | None = None
     items: NDArray | None = None

@@ -32,6 +32,14 @@ def seat_prices(price: NDArray[np.float64], overdispersion: float) -> NDArray[np
     return np.where(sizes < 2, 0.0, price[2] + _SEAT * overdispersion * (sizes - 2))
 
 
+def items_to_share(n_items: int, n_voters: int) -> float:
+    """Return how many items two voters must share to pay for a group, even if all they say beyond Y is shared.
+
+    The price of a pair is about 2 (log n + 2 log m), and what it can gain about a quarter of the items that it shares.
+    """
+    return 8 * (np.log(max(n_items, 2)) + 2 * np.log(max(n_voters, 2)))
+
+
 def price_of(groups: NDArray[np.int64], price: NDArray[np.float64]) -> float:
     """Return what the groups of a grouping cost together."""
     return float(price[np.bincount(groups)].sum())

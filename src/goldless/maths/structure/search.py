@@ -116,6 +116,8 @@ def likely_partitions(estimate: CovarianceEstimate, n_items: int, n_kept: int) -
 
 def covariance_misfit(estimate: CovarianceEstimate, groups: NDArray[np.int64] | None = None) -> float:
     """Return max(1, Q / dof) of given groups, by default of the model without groups."""
+    if not estimate.n_voters:  # a crowd in which no two voters share enough items says nothing
+        return 1.0
     problem = _Problem(estimate, lowest=0.0 if groups is None else -1.0)
     return problem.overdispersion(np.arange(problem.m) if groups is None else groups)
 

@@ -1,0 +1,574 @@
+"""Rows of votes that name their voters: what a long table is, where most voters are silent on most items.
+
+A row is a list of (voter, symbol). Work and memory follow the number of votes, and never items times voters. All sums
+over rows are the same as those over packed rows (:mod:`goldless.kernels.tree`); a voter that is silent is not visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.kernels.compiled import compiled
+from goldless.kernels.threads import ordered_map, row_chunks
+
+_TINY = 1e-300
+_CHUNK_ROWS = 1 << 15
+_VOTES_OF_A_CHUNK = 1 << 17  # fewer are not cut: that costs more in tables than it saves
+_MOST_CHUNKS = 8
+_BYTES_OF_TABLES = 1 << 26  # what the tables of all chunks may take together
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCodes:
+    """Rows of votes that name their voters: the matrix of codes, as far as it is not missing.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+        Where the votes of each row start.
+    voters : ndarray of shape (n_votes,)
+        int32: the voter of every vote; they ascend within a row.
+    symbols : ndarray of shape (n_votes,)
+        int8: what it says, from 0.
+    n_voters : int
+        Number of voters.
+    """
+
+    starts: NDArray[np.int64]
+    voters: NDArray[np.int32]
+    symbols: NDArray[np.int8]
+    n_voters: int
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int8]) -> SparseCodes:
+        """Return the votes of a matrix of codes, -1 where there is none."""
+        rows, voters = np.nonzero(codes >= 0)
+        starts = np.searchsorted(rows, np.arange(len(codes) + 1))
+        return cls(starts.astype(np.int64), voters.astype(np.int32), codes[rows, voters], codes.shape[1])
+
+    @classmethod
+    def empty(cls, n_rows: int, n_voters: int) -> SparseCodes:
+        """Return rows without a vote."""
+        return cls(np.zeros(n_rows + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), n_voters)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of voters."""
+        return len(self), self.n_voters
+
+    @property
+    def n_votes(self) -> int:
+        """Number of votes."""
+        return len(self.symbols)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the votes take."""
+        return self.starts.nbytes + self.voters.nbytes + self.symbols.nbytes
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of votes of each row."""
+        return np.diff(self.starts)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Row of every vote."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def __getitem__(self, rows: Any) -> SparseCodes:
+        """Return some rows: a slice, numbers, or which."""
+        if isinstance(rows, slice):
+            first, last, step = rows.indices(len(self))
+            if step == 1:
+                last = max(first, last)
+                begin, end = self.starts[first], self.starts[last]
+                starts = self.starts[first : last + 1] - begin
+                return SparseCodes(starts, self.voters[begin:end], self.symbols[begin:end], self.n_voters)
+            rows = np.arange(first, last, step)
+        rows = np.asarray(rows)
+        chosen = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
+        lengths = self.lengths[chosen]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        votes = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
+        return SparseCodes(starts, self.voters[votes], self.symbols[votes], self.n_voters)
+
+    def dense(self) -> NDArray[np.int8]:
+        """Return the matrix of codes, -1 where there is no vote: for few rows or few voters."""
+        codes = np.full(self.shape, -1, dtype=np.int8)
+        codes[self.rows, self.voters] = self.symbols
+        return codes
+
+    def keep(self, votes: NDArray[np.bool_]) -> SparseCodes:
+        """Return the rows with some of the votes left out."""
+        before = np.concatenate([[0], np.cumsum(votes)]).astype(np.int64)
+        return SparseCodes(before[self.starts], self.voters[votes], self.symbols[votes], self.n_voters)
+
+    def of_voters(self, chosen: NDArray[np.integer]) -> SparseCodes:
+        """Return the votes of some voters, renumbered in the order given, on all rows."""
+        number = np.full(self.n_voters, -1, dtype=np.int32)
+        number[chosen] = np.arange(len(chosen), dtype=np.int32)
+        voters = number[self.voters]
+        kept = self.keep(voters >= 0)
+        renumbered = SparseCodes(kept.starts, voters[voters >= 0], kept.symbols, len(chosen))
+        ascending = len(chosen) < 2 or bool((np.diff(chosen) > 0).all())
+        return renumbered if ascending else renumbered.sorted()
+
+    def sorted(self) -> SparseCodes:
+        """Return the rows with their voters in order; of two votes of a voter the one that came first stays first."""
+        order = np.lexsort([self.voters, self.rows])
+        return SparseCodes(self.starts, self.voters[order], self.symbols[order], self.n_voters)
+
+    def merged(self, copy_of: NDArray[np.int64]) -> SparseCodes:
+        """Return the rows with the votes of copies given to their originals: of several the first voter's counts."""
+        if (copy_of == np.arange(len(copy_of))).all():
+            return self
+        voters = copy_of[self.voters].astype(np.int32)
+        moved = SparseCodes(self.starts, voters, self.symbols, self.n_voters).sorted()
+        rows = moved.rows
+        first = np.ones(moved.n_votes, dtype=bool)
+        first[1:] = (np.diff(rows) > 0) | (np.diff(moved.voters) > 0)
+        return moved.keep(first)
+
+    def with_voter(self, symbols: NDArray[np.int8]) -> SparseCodes:
+        """Return the rows with one more voter, the last, that says this on every row; nothing where it is -1."""
+        here = symbols >= 0
+        places = self.starts[1:][here]
+        voters = np.insert(self.voters, places, np.int32(self.n_voters))
+        starts = self.starts + np.concatenate([[0], np.cumsum(here)])
+        return SparseCodes(starts, voters, np.insert(self.symbols, places, symbols[here]), self.n_voters + 1)
+
+    def recoded(self, code_of: NDArray[np.int8]) -> SparseCodes:
+        """Return the rows in other codes; ``code_of`` has the new one of every code, -1 for no vote."""
+        symbols = code_of[self.symbols]
+        kept = self.keep(symbols >= 0)
+        return SparseCodes(kept.starts, kept.voters, symbols[symbols >= 0], self.n_voters)
+
+    def tally(self, n_symbols: int) -> NDArray[np.int64]:
+        """Return the votes of every row for each symbol, shape (n_rows, n_symbols)."""
+        flat = np.bincount(self.rows * n_symbols + self.symbols, minlength=len(self) * n_symbols)
+        return flat.reshape(len(self), n_symbols)
+
+    def cast(self, n_symbols: int, counts: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
+        """Return the votes of every voter for each symbol, shape (n_symbols, n_voters); rows count ``counts`` times."""
+        flat = self.symbols.astype(np.int64) * self.n_voters + self.voters
+        found = np.zeros(n_symbols * self.n_voters, dtype=np.int64)
+        if counts is None:
+            found += np.bincount(flat, minlength=len(found))
+        else:
+            np.add.at(found, flat, np.asarray(counts, dtype=np.int64)[self.rows])
+        return found.reshape(n_symbols, self.n_voters)
+
+    def weighted(self, weights: NDArray[np.float64], n_symbols: int) -> NDArray[np.float64]:
+        """Return, for every voter and symbol, the weights of the rows where it says so.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_rows, n_columns)
+        n_symbols : int
+
+        Returns
+        -------
+        ndarray of shape (n_voters, n_columns, n_symbols)
+        """
+        out = np.zeros((self.n_voters, n_symbols, weights.shape[1]))
+        _scatter(self.starts, self.voters, self.symbols, np.ascontiguousarray(weights, dtype=np.float64), out)
+        return out.transpose(0, 2, 1)
+
+
+Codes = NDArray[np.int8] | SparseCodes  # rows of votes: a matrix with gaps, or lists
+
+
+def codes_of_voters(codes: Codes, voters: NDArray[np.integer]) -> Codes:
+    """Return the columns of some voters."""
+    if isinstance(codes, SparseCodes):
+        return codes.of_voters(voters)
+    return np.ascontiguousarray(codes[:, voters])
+
+
+def tally(codes: Codes, n_symbols: int) -> NDArray[np.int64]:
+    """Return the votes of every row for each symbol, shape (n_rows, n_symbols)."""
+    if isinstance(codes, SparseCodes):
+        return codes.tally(n_symbols)
+    return np.stack([(codes == symbol).sum(axis=1) for symbol in range(n_symbols)], axis=1)
+
+
+def weighted_votes(codes: Codes, weights: NDArray[np.float64], n_symbols: int) -> NDArray[np.float64]:
+    """Return, for every voter, the weights of the rows where it says a symbol: (n_voters, n_columns, n_symbols)."""
+    if isinstance(codes, SparseCodes):
+        return codes.weighted(weights, n_symbols)
+    return np.stack([weights.T @ (codes == symbol) for symbol in range(n_symbols)], axis=2).transpose(1, 0, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTree:
+    """A tree model as the arrays that passes over sparse rows read.
+
+    Attributes
+    ----------
+    log_votes : ndarray of shape (n_voters, n_symbols, n_parent_states)
+        Log-probability of every vote in each state of the voter's parent.
+    latent_of : ndarray of shape (n_voters,)
+        Number of the latent that a voter hangs on, -1 for the hub itself.
+    rates : ndarray of shape (n_latents, n_latent_states, n_states)
+        Pr(alpha = a | state) of those groups that have a latent of their own.
+    log_prior : ndarray of shape (n_states,)
+    """
+
+    log_votes: NDArray[np.float64]
+    latent_of: NDArray[np.int64]
+    rates: NDArray[np.float64]
+    log_prior: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        log_votes: NDArray[np.float64],
+        groups: NDArray[np.int64],
+        latents: NDArray[np.float64],
+        has_latent: NDArray[np.bool_],
+        prior: NDArray[np.float64],
+    ) -> SparseTree:
+        """Return the arrays of a model, as :class:`goldless.maths.tree.TreeModel` holds it."""
+        number = np.where(has_latent, np.cumsum(has_latent) - 1, -1)
+        return cls(
+            np.ascontiguousarray(log_votes.transpose(0, 2, 1)),
+            number[groups],
+            np.ascontiguousarray(latents[has_latent]),
+            np.log(np.maximum(prior, _TINY)),
+        )
+
+    def hub_log_likelihood(self, codes: SparseCodes) -> NDArray[np.float64]:
+        """Return log Pr(votes of the row | state of the hub), shape (n_rows, n_states)."""
+        out = np.empty((len(codes), len(self.log_prior)))
+
+        def fill(rows: slice) -> None:
+            starts = codes.starts[rows.start : rows.stop + 1]
+            _evaluate(starts, codes.voters, codes.symbols, self.log_votes, self.latent_of, self.rates, out[rows])
+
+        ordered_map(fill, row_chunks(len(codes), _CHUNK_ROWS))
+        return out
+
+    def latent_posterior(self, codes: SparseCodes) -> NDArray[np.float64]:
+        """Return Pr(alpha = a | all votes) of the groups that have a latent, shape (n_rows, n_latents, n_latent)."""
+        out = np.empty((len(codes), *self.rates.shape[:2]))
+        _latents(
+            codes.starts, codes.voters, codes.symbols, self.log_votes, self.latent_of, self.rates, self.log_prior, out
+        )
+        return out
+
+    def expect(self, codes: SparseCodes, counts: NDArray[np.float64]) -> SparseSums:
+        """Return what the rows add to an E-step."""
+        return self._sum(codes, lambda rows, sums: self._expect(codes, counts, rows, sums))
+
+    def _expect(self, codes: SparseCodes, counts: NDArray[np.float64], rows: slice, sums: SparseSums) -> float:
+        return float(
+            _expect(
+                codes.starts[rows.start : rows.stop + 1], codes.voters, codes.symbols, counts[rows], self.log_votes,
+                self.latent_of, self.rates, self.log_prior, sums.labels, sums.latents, sums.voted, sums.votes,
+            )
+        )  # fmt: skip
+
+    def unit_votes(
+        self, codes: SparseCodes, counts: NDArray[np.float64], hub: NDArray[np.float64] | None
+    ) -> SparseSums:
+        """Return what starts EM: every group, and every voter alone, has one soft vote on the rows it votes on.
+
+        ``hub`` is the start of Pr(state | votes); by default the mean over units of their mean vote.
+        """
+        given = hub is not None
+        start = np.empty((0, len(self.log_prior))) if hub is None else np.ascontiguousarray(hub)
+
+        def fill(rows: slice, sums: SparseSums) -> float:
+            _unit_votes(
+                codes.starts[rows.start : rows.stop + 1], codes.voters, codes.symbols, counts[rows], self.latent_of,
+                given, start[rows] if given else start, sums.labels, sums.latents, sums.votes,
+            )  # fmt: skip
+            return 0.0
+
+        return self._sum(codes, fill)
+
+    def _sum(self, codes: SparseCodes, fill: Callable[[slice, SparseSums], float]) -> SparseSums:
+        """Add up pieces of the rows, which depend on the rows alone: any number of threads gives the same bits."""
+        size = max(self.log_votes.nbytes, 1)
+        n_chunks = min(_MOST_CHUNKS, codes.n_votes // _VOTES_OF_A_CHUNK, _BYTES_OF_TABLES // size)
+        places = np.searchsorted(codes.starts, np.linspace(0, codes.n_votes, max(n_chunks, 1) + 1).astype(np.int64))
+        places[-1], places[0] = len(codes), 0
+
+        def of_rows(rows: slice) -> SparseSums:
+            n_latents, n_latent, n_states = self.rates.shape
+            sums = SparseSums(
+                np.zeros(n_states),
+                np.zeros((n_latents, n_latent, n_states)),
+                np.zeros((n_latents, n_states)),
+                np.zeros(self.log_votes.shape),
+                0.0,
+            )
+            return sums.with_log_likelihood(fill(rows, sums))
+
+        pieces = [slice(int(first), int(last)) for first, last in zip(places, places[1:], strict=False)]
+        parts = ordered_map(of_rows, pieces)
+        total = parts[0]
+        for part in parts[1:]:
+            total = total.plus(part)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class SparseSums:
+    """What a pass adds up over sparse rows. Sums of two blocks of rows add.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_states,)
+        Expected items of each state.
+    latents : ndarray of shape (n_latents, n_latent_states, n_states)
+        Expected items with (alpha, state), over the rows where the group votes.
+    voted : ndarray of shape (n_latents, n_states)
+        Expected items of each state where the group votes.
+    votes : ndarray of shape (n_voters, n_symbols, n_parent_states)
+        Expected (vote, state of the voter's parent).
+    log_likelihood : float
+    """
+
+    labels: NDArray[np.float64]
+    latents: NDArray[np.float64]
+    voted: NDArray[np.float64]
+    votes: NDArray[np.float64]
+    log_likelihood: float
+
+    def plus(self, other: SparseSums) -> SparseSums:
+        """Return the sums over both blocks, in place of the first."""
+        self.labels.__iadd__(other.labels)
+        self.latents.__iadd__(other.latents)
+        self.voted.__iadd__(other.voted)
+        self.votes.__iadd__(other.votes)
+        return self.with_log_likelihood(self.log_likelihood + other.log_likelihood)
+
+    def with_log_likelihood(self, log_likelihood: float) -> SparseSums:
+        """Return the same sums with this log-likelihood."""
+        return SparseSums(self.labels, self.latents, self.voted, self.votes, log_likelihood)
+
+
+@compiled
+def _scatter(starts, voters, symbols, weights, out):
+    for row in range(starts.size - 1):
+        for vote in range(starts[row], starts[row + 1]):
+            for column in range(weights.shape[1]):
+                out[voters[vote], symbols[vote], column] += weights[row, column]
+
+
+@compiled
+def _read_row(first, last, voters, symbols, log_votes, latent_of, rates, slot, touched, evidence, mixed, hub):
+    """Collect what a row says to the hub; return how many groups with a latent vote on it.
+
+    ``evidence[k, a]`` becomes Pr(votes of the k-th of them | alpha = a), the largest 1, and ``mixed[k, s]`` its mean
+    given the state.
+    """
+    n_states, n_latent, n_touched = hub.size, rates.shape[1], 0
+    for vote in range(first, last):
+        voter, symbol = voters[vote], symbols[vote]
+        latent = latent_of[voter]
+        if latent < 0:
+            for state in range(n_states):
+                hub[state] += log_votes[voter, symbol, state]
+            continue
+        place = slot[latent]
+        if place < 0:
+            place = n_touched
+            slot[latent] = place
+            touched[place] = latent
+            n_touched += 1
+            for a in range(n_latent):
+                evidence[place, a] = 0.0
+        for a in range(n_latent):
+            evidence[place, a] += log_votes[voter, symbol, a]
+    for place in range(n_touched):
+        latent, top = touched[place], evidence[place, 0]
+        slot[latent] = -1
+        for a in range(1, n_latent):
+            top = max(top, evidence[place, a])
+        for a in range(n_latent):
+            evidence[place, a] = np.exp(evidence[place, a] - top)
+        for state in range(n_states):
+            mean = 0.0
+            for a in range(n_latent):
+                mean += rates[latent, a, state] * evidence[place, a]
+            mixed[place, state] = max(mean, _TINY)
+            hub[state] += top + np.log(mixed[place, state])
+    return n_touched
+
+
+@compiled
+def _evaluate(starts, voters, symbols, log_votes, latent_of, rates, out):
+    n_latents, n_latent, n_states = rates.shape
+    slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
+    evidence, mixed = np.empty((n_latents, n_latent)), np.empty((n_latents, n_states))
+    hub = np.empty(n_states)
+    for row in range(starts.size - 1):
+        for state in range(n_states):
+            hub[state] = 0.0
+        _read_row(
+            starts[row], starts[row + 1], voters, symbols, log_votes, latent_of, rates, slot, touched, evidence,
+            mixed, hub,
+        )  # fmt: skip
+        for state in range(n_states):
+            out[row, state] = hub[state]
+
+
+@compiled
+def _to_shares(hub):
+    """Turn log-weights into shares of their sum; return the logarithm of the sum."""
+    top, total = hub[0], 0.0
+    for state in range(1, hub.size):
+        top = max(top, hub[state])
+    for state in range(hub.size):
+        hub[state] = np.exp(hub[state] - top)
+        total += hub[state]
+    for state in range(hub.size):
+        hub[state] /= total
+    return top + np.log(total)
+
+
+@compiled
+def _latents(starts, voters, symbols, log_votes, latent_of, rates, log_prior, out):
+    n_latents, n_latent, n_states = rates.shape
+    slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
+    evidence, mixed = np.empty((n_latents, n_latent)), np.empty((n_latents, n_states))
+    hub = np.empty(n_states)
+    for row in range(starts.size - 1):
+        for state in range(n_states):
+            hub[state] = log_prior[state]
+        n_touched = _read_row(
+            starts[row], starts[row + 1], voters, symbols, log_votes, latent_of, rates, slot, touched, evidence,
+            mixed, hub,
+        )  # fmt: skip
+        _to_shares(hub)
+        for latent in range(n_latents):
+            for a in range(n_latent):
+                out[row, latent, a] = 0.0
+                for state in range(n_states):
+                    out[row, latent, a] += hub[state] * rates[latent, a, state]
+        for place in range(n_touched):
+            latent = touched[place]
+            for a in range(n_latent):
+                share = 0.0
+                for state in range(n_states):
+                    share += hub[state] * rates[latent, a, state] * evidence[place, a] / mixed[place, state]
+                out[row, latent, a] = share
+
+
+@compiled
+def _expect(
+    starts, voters, symbols, counts, log_votes, latent_of, rates, log_prior, labels, latents, voted, votes
+):  # fmt: skip
+    n_latents, n_latent, n_states = rates.shape
+    slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
+    evidence, mixed = np.empty((n_latents, n_latent)), np.empty((n_latents, n_states))
+    hub = np.empty(n_states)
+    log_likelihood = 0.0
+    for row in range(starts.size - 1):
+        count = counts[row]
+        if count == 0.0:
+            continue
+        for state in range(n_states):
+            hub[state] = log_prior[state]
+        n_touched = _read_row(
+            starts[row], starts[row + 1], voters, symbols, log_votes, latent_of, rates, slot, touched, evidence,
+            mixed, hub,
+        )  # fmt: skip
+        log_likelihood += count * _to_shares(hub)
+        for state in range(n_states):
+            hub[state] *= count
+            labels[state] += hub[state]
+        for place in range(n_touched):
+            latent = touched[place]
+            slot[latent] = place
+            for state in range(n_states):
+                voted[latent, state] += hub[state]
+            for a in range(n_latent):  # evidence becomes the expected items with alpha = a
+                share = 0.0
+                for state in range(n_states):
+                    joint = hub[state] * rates[latent, a, state] * evidence[place, a] / mixed[place, state]
+                    latents[latent, a, state] += joint
+                    share += joint
+                evidence[place, a] = share
+        for vote in range(starts[row], starts[row + 1]):
+            voter, symbol = voters[vote], symbols[vote]
+            latent = latent_of[voter]
+            if latent < 0:
+                for state in range(n_states):
+                    votes[voter, symbol, state] += hub[state]
+            else:
+                place = slot[latent]
+                for a in range(n_latent):
+                    votes[voter, symbol, a] += evidence[place, a]
+        for place in range(n_touched):
+            slot[touched[place]] = -1
+    return log_likelihood
+
+
+@compiled
+def _unit_votes(starts, voters, symbols, counts, latent_of, given, start, labels, latents, votes):
+    n_latents, n_latent, n_states = latents.shape
+    slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
+    means, size = np.empty((n_latents, n_latent)), np.empty(n_latents)
+    hub = np.empty(n_states)
+    for row in range(starts.size - 1):
+        count, n_touched, n_units = counts[row], 0, 0
+        for state in range(n_states):
+            hub[state] = start[row, state] if given else 0.0
+        for vote in range(starts[row], starts[row + 1]):
+            latent, symbol = latent_of[voters[vote]], symbols[vote]
+            if latent < 0:
+                n_units += 1
+                if not given:
+                    hub[symbol] += 1.0
+                continue
+            place = slot[latent]
+            if place < 0:
+                place = n_touched
+                slot[latent] = place
+                touched[place] = latent
+                n_touched += 1
+                size[place] = 0.0
+                for a in range(n_latent):
+                    means[place, a] = 0.0
+            means[place, symbol] += 1.0
+            size[place] += 1.0
+        for place in range(n_touched):
+            n_units += 1
+            for a in range(n_latent):
+                means[place, a] /= size[place]
+                if not given:
+                    hub[a] += means[place, a]
+        if not given:
+            if n_units == 0:
+                hub[0] = 1.0
+            for state in range(n_states):
+                hub[state] /= max(n_units, 1)
+        for state in range(n_states):
+            labels[state] += count * hub[state]
+        for place in range(n_touched):
+            for a in range(n_latent):
+                for state in range(n_states):
+                    latents[touched[place], a, state] += count * means[place, a] * hub[state]
+        for vote in range(starts[row], starts[row + 1]):
+            voter, symbol = voters[vote], symbols[vote]
+            latent = latent_of[voter]
+            if latent < 0:
+                for state in range(n_states):
+                    votes[voter, symbol, state] += count * hub[state]
+            else:
+                for a in range(n_latent):
+                    votes[voter, symbol, a] += count * means[slot[latent], a]
+        for place in range(n_touched):
+            slot[touched[place]] = -1
