@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from goldless.kernels.threads import ordered_map, row_chunks
 
 _TINY = 1e-300
 _CHUNK_ROWS = 1 << 15
-_VOTES_OF_A_CHUNK = 1 << 17  # fewer are not cut: that costs more in tables than it saves
-_MOST_CHUNKS = 8
-_BYTES_OF_TABLES = 1 << 26  # what the tables of all chunks may take together
+_VOTES_OF_A_PIECE = 1 << 16  # fewer are not cut
+_MOST_PIECES = 16
+_BYTES_OF_TABLES = 1 << 26  # what the tables of all pieces may take together
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,24 +210,83 @@ def weighted_votes(codes: Codes, weights: NDArray[np.float64], n_symbols: int) -
 
 
 @dataclass(frozen=True, eq=False)
+class SparseLayout:
+    """Votes laid out for passes of EM: by rows, and by what is said.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+        Where the votes of each row start.
+    cells : ndarray of shape (n_votes,)
+        uint32: voter times symbols plus symbol of every vote, row after row.
+    counts : ndarray of shape (n_rows,)
+        How many items each row stands for.
+    cell_starts : ndarray of shape (n_voters * n_symbols + 1,)
+        Where the rows start in which each voter says each symbol.
+    cell_rows : ndarray of shape (n_votes,)
+        uint32: these rows.
+    n_voters, n_symbols : int
+    """
+
+    starts: NDArray[np.int64]
+    cells: NDArray[np.uint32]
+    counts: NDArray[np.float64]
+    cell_starts: NDArray[np.int64]
+    cell_rows: NDArray[np.uint32]
+    n_voters: int
+    n_symbols: int
+
+    @classmethod
+    def of(cls, codes: SparseCodes, n_symbols: int, counts: NDArray[np.float64]) -> SparseLayout:
+        """Lay out rows."""
+        cells = codes.voters.astype(np.uint32) * np.uint32(n_symbols) + codes.symbols.astype(np.uint32)
+        n_cells = codes.n_voters * n_symbols
+        ends = np.concatenate([[0], np.cumsum(np.bincount(cells, minlength=n_cells))]).astype(np.int64)
+        rows = np.empty(codes.n_votes, dtype=np.uint32)
+        _sort_by_cell(codes.starts, cells, ends[:-1].copy(), rows)
+        return cls(codes.starts, cells, counts, ends, rows, codes.n_voters, n_symbols)
+
+    @cached_property
+    def row_pieces(self) -> list[slice]:
+        """Pieces of the rows that depend on the rows alone: any number of threads gives the same bits."""
+        return _pieces(self.starts)
+
+    @cached_property
+    def cell_pieces(self) -> list[slice]:
+        """Pieces of the cells."""
+        return _pieces(self.cell_starts)
+
+
+def _pieces(starts: NDArray[np.int64]) -> list[slice]:
+    """Cut rows into pieces of about as many votes."""
+    n_rows, n_votes = len(starts) - 1, int(starts[-1])
+    n_pieces = int(np.clip(max(n_votes, n_rows) // _VOTES_OF_A_PIECE, 1, _MOST_PIECES))
+    places = np.searchsorted(starts + np.arange(n_rows + 1), np.linspace(0, n_votes + n_rows, n_pieces + 1))
+    places[0], places[-1] = 0, n_rows
+    return [slice(int(first), int(last)) for first, last in zip(places, places[1:], strict=False)]
+
+
+@dataclass(frozen=True, eq=False)
 class SparseTree:
     """A tree model as the arrays that passes over sparse rows read.
 
     Attributes
     ----------
-    log_votes : ndarray of shape (n_voters, n_symbols, n_parent_states)
+    log_votes : ndarray of shape (n_voters * n_symbols, n_parent_states)
         Log-probability of every vote in each state of the voter's parent.
     latent_of : ndarray of shape (n_voters,)
         Number of the latent that a voter hangs on, -1 for the hub itself.
     rates : ndarray of shape (n_latents, n_latent_states, n_states)
         Pr(alpha = a | state) of those groups that have a latent of their own.
     log_prior : ndarray of shape (n_states,)
+    n_symbols : int
     """
 
     log_votes: NDArray[np.float64]
     latent_of: NDArray[np.int64]
     rates: NDArray[np.float64]
     log_prior: NDArray[np.float64]
+    n_symbols: int
 
     @classmethod
     def of(
@@ -239,20 +299,23 @@ class SparseTree:
     ) -> SparseTree:
         """Return the arrays of a model, as :class:`goldless.maths.tree.TreeModel` holds it."""
         number = np.where(has_latent, np.cumsum(has_latent) - 1, -1)
+        n_voters, n_parents, n_symbols = log_votes.shape
         return cls(
-            np.ascontiguousarray(log_votes.transpose(0, 2, 1)),
+            np.ascontiguousarray(log_votes.transpose(0, 2, 1)).reshape(n_voters * n_symbols, n_parents),
             number[groups],
             np.ascontiguousarray(latents[has_latent]),
             np.log(np.maximum(prior, _TINY)),
+            n_symbols,
         )
 
     def hub_log_likelihood(self, codes: SparseCodes) -> NDArray[np.float64]:
         """Return log Pr(votes of the row | state of the hub), shape (n_rows, n_states)."""
         out = np.empty((len(codes), len(self.log_prior)))
+        cells = codes.voters.astype(np.uint32) * np.uint32(self.n_symbols) + codes.symbols.astype(np.uint32)
 
         def fill(rows: slice) -> None:
             starts = codes.starts[rows.start : rows.stop + 1]
-            _evaluate(starts, codes.voters, codes.symbols, self.log_votes, self.latent_of, self.rates, out[rows])
+            _evaluate(starts, cells, self.log_votes, self.latent_of, self.rates, self.n_symbols, out[rows])
 
         ordered_map(fill, row_chunks(len(codes), _CHUNK_ROWS))
         return out
@@ -260,26 +323,36 @@ class SparseTree:
     def latent_posterior(self, codes: SparseCodes) -> NDArray[np.float64]:
         """Return Pr(alpha = a | all votes) of the groups that have a latent, shape (n_rows, n_latents, n_latent)."""
         out = np.empty((len(codes), *self.rates.shape[:2]))
-        _latents(
-            codes.starts, codes.voters, codes.symbols, self.log_votes, self.latent_of, self.rates, self.log_prior, out
-        )
+        cells = codes.voters.astype(np.uint32) * np.uint32(self.n_symbols) + codes.symbols.astype(np.uint32)
+        _latents(codes.starts, cells, self.log_votes, self.latent_of, self.rates, self.log_prior, self.n_symbols, out)
         return out
 
-    def expect(self, codes: SparseCodes, counts: NDArray[np.float64]) -> SparseSums:
+    def expect(self, layout: SparseLayout) -> SparseSums:
         """Return what the rows add to an E-step."""
-        return self._sum(codes, lambda rows, sums: self._expect(codes, counts, rows, sums))
+        if not len(self.rates):
+            return self._sum(layout, partial(self._expect_flat, layout))
 
-    def _expect(self, codes: SparseCodes, counts: NDArray[np.float64], rows: slice, sums: SparseSums) -> float:
-        return float(
-            _expect(
-                codes.starts[rows.start : rows.stop + 1], codes.voters, codes.symbols, counts[rows], self.log_votes,
-                self.latent_of, self.rates, self.log_prior, sums.labels, sums.latents, sums.voted, sums.votes,
-            )
-        )  # fmt: skip
+        def fill(rows: slice, hub: NDArray[np.float64], sums: SparseSums) -> float:
+            return float(
+                _expect(
+                    layout.starts[rows.start : rows.stop + 1], layout.cells, layout.counts[rows], self.log_votes,
+                    self.latent_of, self.rates, self.log_prior, self.n_symbols, hub[rows], sums.labels, sums.latents,
+                    sums.voted, sums.votes,
+                )
+            )  # fmt: skip
 
-    def unit_votes(
-        self, codes: SparseCodes, counts: NDArray[np.float64], hub: NDArray[np.float64] | None
-    ) -> SparseSums:
+        return self._sum(layout, fill)
+
+    def _expect_flat(self, layout: SparseLayout, rows: slice, hubs: NDArray[np.float64], sums: SparseSums) -> float:
+        """Find the state of some rows if every voter hangs on the hub: exponentials of many at once are cheap."""
+        hub, counts, top = hubs[rows], layout.counts[rows], np.empty(rows.stop - rows.start)
+        _collect(layout.starts[rows.start : rows.stop + 1], layout.cells, self.log_votes, self.log_prior, hub, top)
+        np.exp(hub, out=hub)
+        total = np.empty(len(top))
+        _share(hub, counts, total, sums.labels)
+        return float(np.einsum("i,i->", counts, top + np.log(total)))  # not by BLAS, whose threads would wait
+
+    def unit_votes(self, layout: SparseLayout, hub: NDArray[np.float64] | None) -> SparseSums:
         """Return what starts EM: every group, and every voter alone, has one soft vote on the rows it votes on.
 
         ``hub`` is the start of Pr(state | votes); by default the mean over units of their mean vote.
@@ -287,39 +360,50 @@ class SparseTree:
         given = hub is not None
         start = np.empty((0, len(self.log_prior))) if hub is None else np.ascontiguousarray(hub)
 
-        def fill(rows: slice, sums: SparseSums) -> float:
+        def fill(rows: slice, out: NDArray[np.float64], sums: SparseSums) -> float:
             _unit_votes(
-                codes.starts[rows.start : rows.stop + 1], codes.voters, codes.symbols, counts[rows], self.latent_of,
-                given, start[rows] if given else start, sums.labels, sums.latents, sums.votes,
+                layout.starts[rows.start : rows.stop + 1], layout.cells, layout.counts[rows], self.latent_of,
+                self.n_symbols, given, start[rows] if given else start, out[rows], sums.labels, sums.latents,
+                sums.votes,
             )  # fmt: skip
             return 0.0
 
-        return self._sum(codes, fill)
+        return self._sum(layout, fill)
 
-    def _sum(self, codes: SparseCodes, fill: Callable[[slice, SparseSums], float]) -> SparseSums:
-        """Add up pieces of the rows, which depend on the rows alone: any number of threads gives the same bits."""
-        size = max(self.log_votes.nbytes, 1)
-        n_chunks = min(_MOST_CHUNKS, codes.n_votes // _VOTES_OF_A_CHUNK, _BYTES_OF_TABLES // size)
-        places = np.searchsorted(codes.starts, np.linspace(0, codes.n_votes, max(n_chunks, 1) + 1).astype(np.int64))
-        places[-1], places[0] = len(codes), 0
+    def _sum(
+        self, layout: SparseLayout, fill: Callable[[slice, NDArray[np.float64], SparseSums], float]
+    ) -> SparseSums:
+        """Go through the rows, then through what each voter says: voters on the hub need only the state of the rows.
+
+        Votes of voters on a latent are added up row by row, in a table for each piece of the rows.
+        """
+        n_latents, n_latent, n_states = self.rates.shape
+        hub = np.empty((len(layout.starts) - 1, n_states))
 
         def of_rows(rows: slice) -> SparseSums:
-            n_latents, n_latent, n_states = self.rates.shape
             sums = SparseSums(
                 np.zeros(n_states),
                 np.zeros((n_latents, n_latent, n_states)),
                 np.zeros((n_latents, n_states)),
-                np.zeros(self.log_votes.shape),
+                np.zeros(self.log_votes.shape if n_latents else (0, self.log_votes.shape[1])),
                 0.0,
             )
-            return sums.with_log_likelihood(fill(rows, sums))
+            return sums.with_log_likelihood(fill(rows, hub, sums))
 
-        pieces = [slice(int(first), int(last)) for first, last in zip(places, places[1:], strict=False)]
-        parts = ordered_map(of_rows, pieces)
-        total = parts[0]
-        for part in parts[1:]:
-            total = total.plus(part)
-        return total
+        total: SparseSums | None = None
+        at_once = int(np.clip(_BYTES_OF_TABLES // max(self.log_votes.nbytes, 1), 2, _MOST_PIECES))
+        for start in range(0, len(layout.row_pieces), at_once):
+            for part in ordered_map(of_rows, layout.row_pieces[start : start + at_once]):
+                total = part if total is None else total.plus(part)
+        assert total is not None
+        votes = total.votes if n_latents else np.empty(self.log_votes.shape)
+
+        def of_cells(cells: slice) -> None:
+            _gather(layout.cell_starts, layout.cell_rows, hub, self.latent_of, self.n_symbols, cells.start, cells.stop, votes)
+
+        ordered_map(of_cells, layout.cell_pieces)
+        shape = (layout.n_voters, self.n_symbols, votes.shape[1])
+        return SparseSums(total.labels, total.latents, total.voted, votes.reshape(shape), total.log_likelihood)
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,7 +451,18 @@ def _scatter(starts, voters, symbols, weights, out):
 
 
 @compiled
-def _read_row(first, last, voters, symbols, log_votes, latent_of, rates, slot, touched, evidence, mixed, hub):
+def _sort_by_cell(starts, cells, places, rows):
+    """Put the rows of every cell side by side; ``places`` are where they start, and are moved on."""
+    for row in range(starts.size - 1):
+        for vote in range(starts[row], starts[row + 1]):
+            rows[places[cells[vote]]] = row
+            places[cells[vote]] += 1
+
+
+@compiled
+def _read_row(
+    first, last, cells, log_votes, latent_of, rates, n_symbols, slot, touched, evidence, mixed, hub
+):  # fmt: skip
     """Collect what a row says to the hub; return how many groups with a latent vote on it.
 
     ``evidence[k, a]`` becomes Pr(votes of the k-th of them | alpha = a), the largest 1, and ``mixed[k, s]`` its mean
@@ -375,11 +470,11 @@ def _read_row(first, last, voters, symbols, log_votes, latent_of, rates, slot, t
     """
     n_states, n_latent, n_touched = hub.size, rates.shape[1], 0
     for vote in range(first, last):
-        voter, symbol = voters[vote], symbols[vote]
-        latent = latent_of[voter]
+        cell = np.int64(cells[vote])
+        latent = latent_of[cell // n_symbols]
         if latent < 0:
             for state in range(n_states):
-                hub[state] += log_votes[voter, symbol, state]
+                hub[state] += log_votes[cell, state]
             continue
         place = slot[latent]
         if place < 0:
@@ -390,7 +485,7 @@ def _read_row(first, last, voters, symbols, log_votes, latent_of, rates, slot, t
             for a in range(n_latent):
                 evidence[place, a] = 0.0
         for a in range(n_latent):
-            evidence[place, a] += log_votes[voter, symbol, a]
+            evidence[place, a] += log_votes[cell, a]
     for place in range(n_touched):
         latent, top = touched[place], evidence[place, 0]
         slot[latent] = -1
@@ -408,7 +503,61 @@ def _read_row(first, last, voters, symbols, log_votes, latent_of, rates, slot, t
 
 
 @compiled
-def _evaluate(starts, voters, symbols, log_votes, latent_of, rates, out):
+def _collect(starts, cells, log_votes, log_prior, hubs, tops):
+    """Add up what voters on the hub say of each state, less the largest sum of the row.
+
+    Four states at a time, then two, then one: sums that stay in registers are twice as fast as those in an array.
+    """
+    n_states = log_prior.size
+    for row in range(starts.size - 1):
+        first, last, top, state = starts[row], starts[row + 1], -np.inf, 0
+        while n_states - state >= 4:
+            a, b, c, d = log_prior[state], log_prior[state + 1], log_prior[state + 2], log_prior[state + 3]
+            for vote in range(first, last):
+                cell = np.int64(cells[vote])
+                a += log_votes[cell, state]
+                b += log_votes[cell, state + 1]
+                c += log_votes[cell, state + 2]
+                d += log_votes[cell, state + 3]
+            hubs[row, state], hubs[row, state + 1], hubs[row, state + 2], hubs[row, state + 3] = a, b, c, d
+            top = max(top, max(max(a, b), max(c, d)))
+            state += 4
+        if n_states - state >= 2:
+            a, b = log_prior[state], log_prior[state + 1]
+            for vote in range(first, last):
+                cell = np.int64(cells[vote])
+                a += log_votes[cell, state]
+                b += log_votes[cell, state + 1]
+            hubs[row, state], hubs[row, state + 1] = a, b
+            top = max(top, max(a, b))
+            state += 2
+        if state < n_states:
+            a = log_prior[state]
+            for vote in range(first, last):
+                a += log_votes[np.int64(cells[vote]), state]
+            hubs[row, state] = a
+            top = max(top, a)
+        tops[row] = top
+        for state in range(n_states):
+            hubs[row, state] -= top
+
+
+@compiled
+def _share(hubs, counts, totals, labels):
+    """Scale every row to sum to its count."""
+    n_rows, n_states = hubs.shape
+    for row in range(n_rows):
+        total = 0.0
+        for state in range(n_states):
+            total += hubs[row, state]
+        totals[row] = total
+        for state in range(n_states):
+            hubs[row, state] = counts[row] * (hubs[row, state] / total)
+            labels[state] += hubs[row, state]
+
+
+@compiled
+def _evaluate(starts, cells, log_votes, latent_of, rates, n_symbols, out):
     n_latents, n_latent, n_states = rates.shape
     slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
     evidence, mixed = np.empty((n_latents, n_latent)), np.empty((n_latents, n_states))
@@ -417,7 +566,7 @@ def _evaluate(starts, voters, symbols, log_votes, latent_of, rates, out):
         for state in range(n_states):
             hub[state] = 0.0
         _read_row(
-            starts[row], starts[row + 1], voters, symbols, log_votes, latent_of, rates, slot, touched, evidence,
+            starts[row], starts[row + 1], cells, log_votes, latent_of, rates, n_symbols, slot, touched, evidence,
             mixed, hub,
         )  # fmt: skip
         for state in range(n_states):
@@ -439,7 +588,7 @@ def _to_shares(hub):
 
 
 @compiled
-def _latents(starts, voters, symbols, log_votes, latent_of, rates, log_prior, out):
+def _latents(starts, cells, log_votes, latent_of, rates, log_prior, n_symbols, out):
     n_latents, n_latent, n_states = rates.shape
     slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
     evidence, mixed = np.empty((n_latents, n_latent)), np.empty((n_latents, n_states))
@@ -448,7 +597,7 @@ def _latents(starts, voters, symbols, log_votes, latent_of, rates, log_prior, ou
         for state in range(n_states):
             hub[state] = log_prior[state]
         n_touched = _read_row(
-            starts[row], starts[row + 1], voters, symbols, log_votes, latent_of, rates, slot, touched, evidence,
+            starts[row], starts[row + 1], cells, log_votes, latent_of, rates, n_symbols, slot, touched, evidence,
             mixed, hub,
         )  # fmt: skip
         _to_shares(hub)
@@ -468,27 +617,28 @@ def _latents(starts, voters, symbols, log_votes, latent_of, rates, log_prior, ou
 
 @compiled
 def _expect(
-    starts, voters, symbols, counts, log_votes, latent_of, rates, log_prior, labels, latents, voted, votes
+    starts, cells, counts, log_votes, latent_of, rates, log_prior, n_symbols, hubs, labels, latents, voted, votes
 ):  # fmt: skip
+    """Find the state of every row; count the votes of voters on latents. Returns the log-likelihood."""
     n_latents, n_latent, n_states = rates.shape
     slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
     evidence, mixed = np.empty((n_latents, n_latent)), np.empty((n_latents, n_states))
-    hub = np.empty(n_states)
-    log_likelihood = 0.0
+    log_likelihood, hub = 0.0, np.empty(n_states)
     for row in range(starts.size - 1):
         count = counts[row]
-        if count == 0.0:
-            continue
         for state in range(n_states):
             hub[state] = log_prior[state]
         n_touched = _read_row(
-            starts[row], starts[row + 1], voters, symbols, log_votes, latent_of, rates, slot, touched, evidence,
+            starts[row], starts[row + 1], cells, log_votes, latent_of, rates, n_symbols, slot, touched, evidence,
             mixed, hub,
         )  # fmt: skip
         log_likelihood += count * _to_shares(hub)
         for state in range(n_states):
             hub[state] *= count
+            hubs[row, state] = hub[state]
             labels[state] += hub[state]
+        if n_touched == 0:
+            continue
         for place in range(n_touched):
             latent = touched[place]
             slot[latent] = place
@@ -502,32 +652,64 @@ def _expect(
                     share += joint
                 evidence[place, a] = share
         for vote in range(starts[row], starts[row + 1]):
-            voter, symbol = voters[vote], symbols[vote]
-            latent = latent_of[voter]
-            if latent < 0:
-                for state in range(n_states):
-                    votes[voter, symbol, state] += hub[state]
-            else:
+            latent = latent_of[cells[vote] // n_symbols]
+            if latent >= 0:
                 place = slot[latent]
                 for a in range(n_latent):
-                    votes[voter, symbol, a] += evidence[place, a]
+                    votes[cells[vote], a] += evidence[place, a]
         for place in range(n_touched):
             slot[touched[place]] = -1
     return log_likelihood
 
 
 @compiled
-def _unit_votes(starts, voters, symbols, counts, latent_of, given, start, labels, latents, votes):
+def _gather(cell_starts, cell_rows, hubs, latent_of, n_symbols, first, last, votes):
+    """Count the votes of voters on the hub: the states of the rows where they say each symbol."""
+    n_states, n_parents = hubs.shape[1], votes.shape[1]
+    for cell in range(first, last):
+        if latent_of[cell // n_symbols] >= 0:
+            continue
+        begin, end, state = cell_starts[cell], cell_starts[cell + 1], 0
+        while n_states - state >= 4:
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for place in range(begin, end):
+                row = np.int64(cell_rows[place])
+                a += hubs[row, state]
+                b += hubs[row, state + 1]
+                c += hubs[row, state + 2]
+                d += hubs[row, state + 3]
+            votes[cell, state], votes[cell, state + 1], votes[cell, state + 2], votes[cell, state + 3] = a, b, c, d
+            state += 4
+        if n_states - state >= 2:
+            a, b = 0.0, 0.0
+            for place in range(begin, end):
+                row = np.int64(cell_rows[place])
+                a += hubs[row, state]
+                b += hubs[row, state + 1]
+            votes[cell, state], votes[cell, state + 1] = a, b
+            state += 2
+        if state < n_states:
+            a = 0.0
+            for place in range(begin, end):
+                a += hubs[np.int64(cell_rows[place]), state]
+            votes[cell, state] = a
+            state += 1
+        while state < n_parents:
+            votes[cell, state] = 0.0
+            state += 1
+
+
+@compiled
+def _unit_votes(starts, cells, counts, latent_of, n_symbols, given, start, hubs, labels, latents, votes):
     n_latents, n_latent, n_states = latents.shape
     slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
-    means, size = np.empty((n_latents, n_latent)), np.empty(n_latents)
-    hub = np.empty(n_states)
+    means, size, hub = np.empty((n_latents, n_latent)), np.empty(n_latents), np.empty(n_states)
     for row in range(starts.size - 1):
         count, n_touched, n_units = counts[row], 0, 0
         for state in range(n_states):
             hub[state] = start[row, state] if given else 0.0
         for vote in range(starts[row], starts[row + 1]):
-            latent, symbol = latent_of[voters[vote]], symbols[vote]
+            latent, symbol = latent_of[cells[vote] // n_symbols], cells[vote] % n_symbols
             if latent < 0:
                 n_units += 1
                 if not given:
@@ -556,19 +738,19 @@ def _unit_votes(starts, voters, symbols, counts, latent_of, given, start, labels
             for state in range(n_states):
                 hub[state] /= max(n_units, 1)
         for state in range(n_states):
-            labels[state] += count * hub[state]
+            hub[state] *= count
+            hubs[row, state] = hub[state]
+            labels[state] += hub[state]
         for place in range(n_touched):
             for a in range(n_latent):
                 for state in range(n_states):
-                    latents[touched[place], a, state] += count * means[place, a] * hub[state]
+                    latents[touched[place], a, state] += means[place, a] * hub[state]
+        if n_touched == 0:
+            continue
         for vote in range(starts[row], starts[row + 1]):
-            voter, symbol = voters[vote], symbols[vote]
-            latent = latent_of[voter]
-            if latent < 0:
-                for state in range(n_states):
-                    votes[voter, symbol, state] += count * hub[state]
-            else:
+            latent = latent_of[cells[vote] // n_symbols]
+            if latent >= 0:
                 for a in range(n_latent):
-                    votes[voter, symbol, a] += count * means[slot[latent], a]
+                    votes[cells[vote], a] += count * means[slot[latent], a]
         for place in range(n_touched):
             slot[touched[place]] = -1

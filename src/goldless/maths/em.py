@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.tree import TreeModel
+from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.kernels.vote_shares import shares_of_rows, sum_of_kinds
+from goldless.maths.tree import VOTERS_AT_ONCE, TreeModel
 from goldless.progress import tell
 
 _CLIP = 1e-10
@@ -112,24 +114,21 @@ class Dirichlet:
         return float(self.items[0]) if self.known_prior is None else 0.0
 
     @cached_property
-    def _votes(self) -> NDArray[np.float64]:
-        """Pseudo-votes of the shape of the votes; none in rows that a voter does not use."""
-        n_voters, n_parents, n_symbols = self.start.votes.shape
+    def _pseudo(self) -> NDArray[np.float64]:
+        """Pseudo-votes of a voter alone, and of one in a group; none in rows that it does not use."""
+        _, n_parents, n_symbols = self.start.votes.shape
         _, n_latent, n_states = self.start.latents.shape
-        of_state = self._expecting(self.state_label, n_symbols)
-        of_latent = self._expecting(np.arange(n_latent), n_symbols)
-        votes = np.zeros((n_voters, n_parents, n_symbols))
-        own = self._own_latent[self.start.groups]
-        votes[~own, :n_states] = of_state
-        votes[own, :n_latent] = of_latent
-        return votes
+        pseudo = np.zeros((2, n_parents, n_symbols))
+        pseudo[0, :n_states] = self._expecting(self.state_label, n_symbols)
+        pseudo[1, :n_latent] = self._expecting(np.arange(n_latent), n_symbols)
+        return pseudo
 
     @cached_property
     def _latents(self) -> NDArray[np.float64]:
         """Pseudo-items of (alpha, state), shape (n_latent_states, n_states)."""
         return self._expecting(self.state_label, self.start.latents.shape[1]).T
 
-    @property
+    @cached_property
     def _own_latent(self) -> NDArray[np.bool_]:
         return np.bincount(self.start.groups, minlength=self.start.n_groups) >= 2
 
@@ -143,28 +142,25 @@ class Dirichlet:
         """Return the model of largest expected log-likelihood plus log prior (M-step)."""
         own = self._own_latent
         prior = counts.labels + self.items
-        latents = _shares(counts.latents + self._latents, axis=1)
-        votes = counts.votes + self._votes
+        latents = self.start.with_own_latents(_shares(counts.latents[own] + self._latents, axis=1))
+        pseudo = self._pseudo
         if self.pooled and self.start.states_are_classes:
-            votes = votes + self._pull(counts.votes)
-        shares = _shares(votes, axis=2)
+            pseudo = pseudo + self._pull(counts.votes)
+        shares = shares_of_rows(counts.votes, pseudo, own[self.start.groups], _CLIP)
         if not self.start.states_are_classes and self.start.n_symbols > 2:
             shares = self._with_shared_errors(counts.votes, shares)
         if self.known_votes is not None:
             shares = np.where(np.isnan(self.known_votes), shares, self.known_votes)
         return self.start.with_tables(
             prior / prior.sum() if self.known_prior is None else self.known_prior,
-            np.where(own[:, None, None], latents, self.start.latents),  # a voter that is alone has alpha = Y, exactly
+            latents,
             shares,
         )
 
     def _pull(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return pseudo-votes that are spread as the votes of all voters that are alone, or of all in groups."""
-        pull, own = np.zeros(votes.shape), self._own_latent[self.start.groups]
-        for kind in (own, ~own):
-            if kind.any():
-                pull[kind] = self.pooled * _shares(votes[kind].sum(axis=0) + self._votes[kind][0], axis=1)
-        return pull
+        """Return pseudo-votes that are spread as the votes of all voters that are alone, and of all in groups."""
+        total = sum_of_kinds(votes, self._own_latent[self.start.groups])
+        return self.pooled * np.stack([_shares(votes, axis=1) for votes in total + self._pseudo])
 
     def _with_shared_errors(self, votes: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the votes of voters that are alone with the same wrong answers in all states of a class.
@@ -203,7 +199,7 @@ class Dirichlet:
         return float(
             self.items @ _log(model.prior)
             + (self._latents * _log(model.latents[self._own_latent])).sum()
-            + (self._votes * _log(model.votes)).sum()
+            + (self._pseudo * sum_of_kinds(model.log_votes, self._own_latent[self.start.groups])).sum()
         )
 
 
@@ -328,15 +324,39 @@ def _share_done(n_visits: int, max_iter: int, previous: float, gap: float, tol: 
 
 def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> TreeModel:
     """Jump along the path of two steps, on log-odds, by the length that would end it if it were linear."""
-    at_start, at_first, at_second = model.to_vector(), first.to_vector(), second.to_vector()
-    step = at_first - at_start
-    bend = at_second - at_first - step
-    length = float(np.sqrt((step @ step) / max(float(bend @ bend), 1e-300)))
+    paths = list(zip(model.unbounded(), first.unbounded(), second.unbounded(), strict=True))
+    squares = np.sum([_squares(*path) for path in paths], axis=0)
+    length = float(np.sqrt(squares[0] / max(float(squares[1]), 1e-300)))
     if length <= 1:
         return second
     length = min(length, _LONGEST_JUMP)
-    jump = at_start + 2 * length * step + length**2 * bend
-    return model.from_vector(jump.clip(-_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT))
+    return model.bounded([partial(_jump, *path, length) for path in paths])
+
+
+def _squares(start: NDArray[np.float64], once: NDArray[np.float64], twice: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared lengths of a first step and of how much the second differs from it."""
+
+    def of_rows(rows: slice) -> tuple[float, float]:
+        step = once[rows] - start[rows]
+        bend = twice[rows] - once[rows]
+        bend -= step
+        return float(np.square(step, out=step).sum()), float(np.square(bend, out=bend).sum())
+
+    return np.sum([(0.0, 0.0), *ordered_map(of_rows, row_chunks(len(start), VOTERS_AT_ONCE))], axis=0)
+
+
+def _jump(
+    start: NDArray[np.float64], once: NDArray[np.float64], twice: NDArray[np.float64], length: float, rows: slice
+) -> NDArray[np.float64]:
+    """Return where some parameters are after start + 2 length step + length^2 bend."""
+    step = once[rows] - start[rows]
+    bend = twice[rows] - once[rows]
+    bend -= step
+    bend *= length**2
+    step *= 2 * length
+    bend += step
+    bend += start[rows]
+    return np.clip(bend, -_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT, out=bend)
 
 
 def _log(rates: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.kernels.evaluate import evaluate_codes
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.sparse import Codes, SparseCodes, SparseTree
+from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import UnitTables
 from goldless.maths.checks import as_groups, relabel
 
+VOTERS_AT_ONCE = 1 << 13  # of a crowd: what is made of so many stays in the cache
 _CLIP = 1e-12  # probabilities are kept this far from 0 and 1 when logarithms are taken
 
 
@@ -346,40 +348,59 @@ class TreeModel:
         """Return the model as passes over rows that name their voters read it."""
         return SparseTree.of(self.log_votes, self.groups, self.latents, self.has_latent, self.prior)
 
-    @property
+    @cached_property
     def log_votes(self) -> NDArray[np.float64]:
         """Log-probability of a vote given the state of the voter's parent, of the shape of ``votes``."""
-        return np.log(self.votes.clip(_CLIP, 1.0))
+        logarithms = np.empty_like(self.votes)  # in the same order in memory
+
+        def fill(voters: slice) -> None:
+            np.clip(self.votes[voters], _CLIP, 1.0, out=logarithms[voters])
+            np.log(logarithms[voters], out=logarithms[voters])
+
+        ordered_map(fill, row_chunks(self.n_voters, VOTERS_AT_ONCE))
+        return logarithms
 
     def unit_tables(self, plan: PackingPlan) -> UnitTables:
         """Return the model as tables over byte values."""
         return UnitTables.of(plan, self.log_votes, self.latents, self.has_latent, self.prior)
 
-    # -- parameters as one vector, for EM ---------------------------------------------------------------------
+    # -- parameters without bounds, for EM --------------------------------------------------------------------
 
-    def to_vector(self) -> NDArray[np.float64]:
-        """Return all probabilities on a scale without bounds, as one vector."""
-        tables = (self.votes, self.latents[self.has_latent].transpose(0, 2, 1), self.prior)
-        return np.concatenate([_unbounded(table).ravel() for table in tables])
+    def unbounded(self) -> tuple[NDArray[np.float64], ...]:
+        """Return the probabilities of votes, of latents that are no hub, and of states on a scale without bounds."""
+        votes = log_odds(self.votes[..., 1]) if self.n_symbols == 2 else self.log_votes
+        return votes, _unbounded(self.latents[self.has_latent].transpose(0, 2, 1)), _unbounded(self.prior[None])
 
-    def from_vector(self, vector: NDArray[np.float64]) -> TreeModel:
-        """Return the model of the same shape with these parameters; what hangs on the hub stays there."""
-        found = []
-        for table in (self.votes, self.latents[self.has_latent].transpose(0, 2, 1), self.prior):
-            size = table.size // 2 if table.shape[-1] == 2 else table.size
-            found.append(_bounded(vector[:size], table.shape))
-            vector = vector[size:]
-        votes, own, prior = found
+    def bounded(self, values: Sequence[Callable[[slice], NDArray[np.float64]]]) -> TreeModel:
+        """Return the model of the same shape whose unbounded parameters are these, asked for some voters at a time."""
+        votes = np.empty_like(self.votes)
+
+        def fill(voters: slice) -> None:
+            votes[voters] = _bounded(values[0](voters), self.n_symbols)
+
+        ordered_map(fill, row_chunks(self.n_voters, VOTERS_AT_ONCE))
+        own = _bounded(values[1](slice(None)), self.latents.shape[1]).transpose(0, 2, 1)
+        prior = _bounded(values[2](slice(None)), self.n_states)[0]
+        return self.with_tables(prior, self.with_own_latents(own), votes)
+
+    def with_own_latents(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the latents with those that do not hang on the hub replaced."""
+        if not len(own):
+            return self.latents
         latents = self.latents.copy()
-        latents[self.has_latent] = own.transpose(0, 2, 1)
-        return self.with_tables(prior, latents, votes)
+        latents[self.has_latent] = own
+        return latents
 
     def with_tables(
         self, prior: NDArray[np.float64], latents: NDArray[np.float64], votes: NDArray[np.float64]
     ) -> TreeModel:
-        """Return the model with other probabilities, not checked; classes keep their shares of the states."""
+        """Return the model with other probabilities, not checked; classes keep their shares of the states.
+
+        What hangs on the hub must still do so.
+        """
         model = object.__new__(TreeModel)
         model.__dict__.update(
+            has_latent=self.has_latent,
             groups=self.groups,
             prior=prior,
             latents=latents,
@@ -615,13 +636,13 @@ def _unbounded(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return log_odds(table[..., 1]) if table.shape[-1] == 2 else log_rates(table)
 
 
-def _bounded(values: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the rows of probabilities that :func:`_unbounded` made values of."""
-    if shape[-1] == 2:
-        odds = values.reshape(shape[:-1])
-        return np.stack([probability(-odds), probability(odds)], axis=-1)
-    rates = np.exp(values.reshape(shape))
-    return rates / rates.sum(axis=-1, keepdims=True)
+def _bounded(values: NDArray[np.float64], n_values: int) -> NDArray[np.float64]:
+    """Return the rows of so many probabilities that :func:`_unbounded` made values of."""
+    if n_values == 2:
+        return np.stack([probability(-values), probability(values)], axis=-1)
+    rates = np.exp(values)
+    rates /= rates.sum(axis=-1, keepdims=True)
+    return rates
 
 
 def _draw(uniform: NDArray[np.float64], rates: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.sparse import Codes, SparseSums, SparseTree
+from goldless.kernels.sparse import Codes, SparseLayout, SparseSums, SparseTree
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import RowSums, UnitTables, byte_totals
 from goldless.kernels.unit_means import UnitMeans
@@ -103,11 +103,14 @@ class GroupedRows:
     def __init__(self, table: SparseRows, groups: NDArray[np.int64]):
         self.groups = groups
         self._table = table
-        self._counts = table.weights
+
+    @cached_property
+    def _layout(self) -> SparseLayout:
+        return self._table.layout
 
     def expect(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model with these groups (E-step)."""
-        sums = model.sparse_tree().expect(self._table.codes, self._counts)
+        sums = model.sparse_tree().expect(self._layout)
         # where a group does not vote, its latent is as probable as the hub makes it
         silent = np.maximum(sums.labels - sums.voted, 0.0)
         own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
@@ -128,7 +131,7 @@ class GroupedRows:
             has_latent,
             np.ones(n_states),
         )
-        sums = tree.unit_votes(self._table.codes, self._counts, hub)
+        sums = tree.unit_votes(self._layout, hub)
         return self._counts_of(sums, sums.latents, has_latent, -np.inf)
 
     def _counts_of(

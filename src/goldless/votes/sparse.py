@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.sparse import SparseCodes, SparseLayout
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.votes.pairs import PairTables
 
@@ -119,6 +119,11 @@ class SparseRows:
     def distinct(self) -> SparseRows:
         """Return the rows: each is a pattern of its own."""
         return self
+
+    @cached_property
+    def layout(self) -> SparseLayout:
+        """The votes laid out for passes of EM."""
+        return SparseLayout.of(self.codes, self.n_symbols, self.weights)
 
     @cached_property
     def pairs(self) -> SparsePairs:

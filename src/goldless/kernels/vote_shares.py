@@ -1,0 +1,72 @@
+"""The M-step of votes, voter by voter: for a crowd of many voters it is as much work as the votes themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.kernels.compiled import compiled
+from goldless.kernels.threads import ordered_map, row_chunks
+
+_CHUNK_VOTERS = 1 << 13
+
+
+def shares_of_rows(
+    counts: NDArray[np.float64], pseudo: NDArray[np.float64], kind: NDArray[np.bool_], least: float
+) -> NDArray[np.float64]:
+    """Return counts with pseudo-counts as shares of their row, even where there are none, and never 0 or 1.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_voters, n_parents, n_symbols)
+    pseudo : ndarray of shape (2, n_parents, n_symbols)
+        What is added to the counts of a voter of each kind.
+    kind : ndarray of shape (n_voters,)
+    least : float
+        Smallest share.
+    """
+    shares = np.empty_like(counts)  # in the same order in memory
+
+    def fill(voters: slice) -> None:
+        _shares(counts[voters], pseudo, kind[voters], least, shares[voters])
+
+    ordered_map(fill, row_chunks(len(counts), _CHUNK_VOTERS))
+    return shares
+
+
+def sum_of_kinds(values: NDArray[np.float64], kind: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the sums over the voters of each kind, shape (2, n_parents, n_symbols)."""
+
+    def add(voters: slice) -> NDArray[np.float64]:
+        total = np.zeros((2, *values.shape[1:]))
+        _sum(values[voters], kind[voters], total)
+        return total
+
+    parts = ordered_map(add, row_chunks(len(values), _CHUNK_VOTERS))
+    return np.sum(parts, axis=0) if parts else np.zeros((2, *values.shape[1:]))
+
+
+@compiled
+def _shares(counts, pseudo, kind, least, shares):
+    n_voters, n_parents, n_symbols = counts.shape
+    for voter in range(n_voters):
+        own = pseudo[np.int64(kind[voter])]
+        for parent in range(n_parents):
+            total = 0.0
+            for symbol in range(n_symbols):
+                total += counts[voter, parent, symbol] + own[parent, symbol]
+            for symbol in range(n_symbols):
+                share = 1.0 / n_symbols
+                if total > 0:
+                    share = (counts[voter, parent, symbol] + own[parent, symbol]) / total
+                shares[voter, parent, symbol] = min(max(share, least), 1.0 - least)
+
+
+@compiled
+def _sum(values, kind, total):
+    n_voters, n_parents, n_symbols = values.shape
+    for voter in range(n_voters):
+        own = total[np.int64(kind[voter])]
+        for parent in range(n_parents):
+            for symbol in range(n_symbols):
+                own[parent, symbol] += values[voter, parent, symbol]
