@@ -37,11 +37,14 @@ class FitVotes:
         Fitted voter that speaks for each voter, or -1 for a voter that says nothing.
     sums : VoteSums
         The votes of the fitted voters, on the items they voted on.
+    unseen : PatternTable or None
+        Expected rows of the fitted voters that too few of them call to be seen, as the covariance counts them.
     """
 
     counted: CountedVotes
     core_voter: NDArray[np.int64]
     sums: VoteSums
+    unseen: PatternTable | None = None
 
     @property
     def votes(self) -> Votes:
@@ -86,7 +89,10 @@ class FitVotes:
     @cached_property
     def covariance(self) -> CovarianceEstimate:
         """Covariance of the fitted voters that are compared."""
-        return self.counted.sketch.pairs.voters(self.voters[self.compared]).covariance()
+        pairs = self.counted.sketch.pairs.voters(self.voters[self.compared])
+        if self.unseen is not None:
+            pairs = pairs + self.unseen.pairs.voters(self.compared)
+        return pairs.covariance()
 
     @property
     def shown(self) -> NDArray[np.int64] | None:

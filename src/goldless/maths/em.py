@@ -324,13 +324,14 @@ def _share_done(n_visits: int, max_iter: int, previous: float, gap: float, tol: 
 
 def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> TreeModel:
     """Jump along the path of two steps, on log-odds, by the length that would end it if it were linear."""
-    paths = list(zip(model.unbounded(), first.unbounded(), second.unbounded(), strict=True))
+    own = first.has_latent
+    paths = list(zip(*(of.unbounded(own) for of in (model, first, second)), strict=True))
     squares = np.sum([_squares(*path) for path in paths], axis=0)
     length = float(np.sqrt(squares[0] / max(float(squares[1]), 1e-300)))
     if length <= 1:
         return second
     length = min(length, _LONGEST_JUMP)
-    return model.bounded([partial(_jump, *path, length) for path in paths])
+    return first.bounded([partial(_jump, *path, length) for path in paths])
 
 
 def _squares(start: NDArray[np.float64], once: NDArray[np.float64], twice: NDArray[np.float64]) -> NDArray[np.float64]:

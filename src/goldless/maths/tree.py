@@ -366,10 +366,14 @@ class TreeModel:
 
     # -- parameters without bounds, for EM --------------------------------------------------------------------
 
-    def unbounded(self) -> tuple[NDArray[np.float64], ...]:
-        """Return the probabilities of votes, of latents that are no hub, and of states on a scale without bounds."""
+    def unbounded(self, own: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.float64], ...]:
+        """Return the probabilities of votes, of latents, and of states on a scale without bounds.
+
+        ``own`` says which latents; by default those that are no hub.
+        """
         votes = log_odds(self.votes[..., 1]) if self.n_symbols == 2 else self.log_votes
-        return votes, _unbounded(self.latents[self.has_latent].transpose(0, 2, 1)), _unbounded(self.prior[None])
+        own = self.has_latent if own is None else own
+        return votes, _unbounded(self.latents[own].transpose(0, 2, 1)), _unbounded(self.prior[None])
 
     def bounded(self, values: Sequence[Callable[[slice], NDArray[np.float64]]]) -> TreeModel:
         """Return the model of the same shape whose unbounded parameters are these, asked for some voters at a time."""

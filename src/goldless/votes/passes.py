@@ -21,6 +21,7 @@ from goldless.votes.engine import Engine, added
 from goldless.votes.rows import PatternTable, Rows, joined
 from goldless.votes.sketch import MANY_PATTERNS
 from goldless.votes.sparse import SparseRows
+from goldless.votes.unseen import UnseenRows
 
 _N_CHUNKS = 16
 _SMALLEST_CHUNK = 4096  # fewer rows are not cut: that costs more in histograms than it saves
@@ -37,8 +38,9 @@ class GroupedPatterns:
     The voters of a group share a byte; a voter that is alone hangs on Y directly.
     """
 
-    def __init__(self, table: PatternTable, groups: NDArray[np.int64]):
+    def __init__(self, table: PatternTable, groups: NDArray[np.int64], unseen: UnseenRows | None = None):
         self.groups = groups
+        self._unseen = unseen
         self._plan = PackingPlan.for_groups(groups, table.n_symbols, missing=not table.complete)
         self._packed = self._plan.pack_bits(table.bits)
         self._counts = table.counts.astype(np.float64)
@@ -60,7 +62,8 @@ class GroupedPatterns:
         parts = ordered_map(lambda rows: tables.sums(self._packed[rows], self._counts[rows]), self._chunks)
         sums = reduce(RowSums.plus, parts)
         latents, votes = tables.expected(sums, self._totals)
-        return ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
+        counts = ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
+        return counts if self._unseen is None else self._unseen.added_to(counts, model)
 
     def labels(self, model: TreeModel) -> NDArray[np.int64]:
         """Return which class is likeliest for every pattern under a model with these groups; of two, the first."""
@@ -100,8 +103,9 @@ class GroupedPatterns:
 class GroupedRows:
     """Sparse rows and a grouping, ready for EM: what :class:`GroupedPatterns` is for packed rows."""
 
-    def __init__(self, table: SparseRows, groups: NDArray[np.int64]):
+    def __init__(self, table: SparseRows, groups: NDArray[np.int64], unseen: UnseenRows | None = None):
         self.groups = groups
+        self._unseen = unseen
         self._table = table
 
     @cached_property
@@ -114,7 +118,8 @@ class GroupedRows:
         # where a group does not vote, its latent is as probable as the hub makes it
         silent = np.maximum(sums.labels - sums.voted, 0.0)
         own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
-        return self._counts_of(sums, own, model.has_latent, sums.log_likelihood)
+        counts = self._counts_of(sums, own, model.has_latent, sums.log_likelihood)
+        return counts if self._unseen is None else self._unseen.added_to(counts, model)
 
     def labels(self, model: TreeModel) -> NDArray[np.int64]:
         """Return which class is likeliest for every row under a model with these groups; of two, the first."""
@@ -164,6 +169,8 @@ class VoteSums:
         Number of all voters.
     complete : bool
         Whether no vote is missing anywhere.
+    unseen : UnseenRows or None
+        The rows that are not among the votes because too few voters call them.
     """
 
     table: PatternTable | SparseRows
@@ -172,6 +179,7 @@ class VoteSums:
     columns: NDArray[np.int64]
     n_columns: int
     complete: bool
+    unseen: UnseenRows | None = None
     _packed: dict[bytes, GroupedPatterns | GroupedRows] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -190,7 +198,7 @@ class VoteSums:
         if key not in self._packed:
             if len(self._packed) >= _PACKED_AT_ONCE:
                 self._packed.pop(next(iter(self._packed)))
-            self._packed[key] = grouped(self.table, groups)
+            self._packed[key] = grouped(self.table, groups, self.unseen)
         return self._packed[key]
 
     def expect_table(self, model: TreeModel) -> ExpectedCounts:
@@ -204,7 +212,8 @@ class VoteSums:
         step = ExpectPass(model, self.columns, self.n_columns, self.complete)
         sums, totals = self.engine.sum(step)
         latents, votes = step.tables.expected(sums, totals)
-        return ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + step.tables.base(totals))
+        counts = ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + step.tables.base(totals))
+        return counts if self.unseen is None else self.unseen.added_to(counts, model)
 
     def sum(self, function: OfCodes) -> Any:
         """Add up a function of rows of codes and the items each stands for."""
@@ -224,9 +233,13 @@ class VoteSums:
         return replace(self, table=self.table.voters(chosen), columns=self.columns[chosen], _packed={})
 
 
-def grouped(table: PatternTable | SparseRows, groups: NDArray[np.int64]) -> GroupedPatterns | GroupedRows:
-    """Return a table ready for EM on a grouping."""
-    return GroupedRows(table, groups) if isinstance(table, SparseRows) else GroupedPatterns(table, groups)
+def grouped(
+    table: PatternTable | SparseRows, groups: NDArray[np.int64], unseen: UnseenRows | None = None
+) -> GroupedPatterns | GroupedRows:
+    """Return a table ready for EM on a grouping, with the rows that are unseen."""
+    if isinstance(table, SparseRows):
+        return GroupedRows(table, groups, unseen)
+    return GroupedPatterns(table, groups, unseen)
 
 
 def in_chunks(function: OfCodes, codes: Codes, counts: NDArray[np.float64]) -> Any:

@@ -1,0 +1,138 @@
+"""Rows that nobody called: items that are in the votes only if enough voters say "positive".
+
+A caller file lists the sites that at least c callers call, and no others. Let P(x) be the model and T the patterns with
+fewer than c calls. The likelihood of what is listed is conditional, ``sum log P(x_i) - n log(1 - P(T))``. EM finds its
+largest value (Dempster, Laird and Rubin 1977) if every pattern of T counts as ``n P(x) / (1 - P(T))`` items; for c = 1
+that is one row without a call. Where votes are missing, a row stands for the same voters as the rows that are seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.kernels.sparse import SparseCodes, SparseLayout
+from goldless.maths.em import ExpectedCounts
+from goldless.maths.tree import TreeModel
+from goldless.votes.rows import PatternTable
+from goldless.votes.sparse import SparseRows
+
+_MOST_ROWS = 200_000
+_LEAST_SEEN = 1e-12  # smallest probability of being seen: below, the votes say nothing about the rest
+
+
+@dataclass(frozen=True, eq=False)
+class UnseenRows:
+    """The patterns with too few calls to be seen.
+
+    Attributes
+    ----------
+    codes : SparseCodes
+        The patterns, of the fitted voters.
+    kind : ndarray of shape (n_patterns,)
+        Which set of voters each is of.
+    share : ndarray of shape (n_kinds,)
+        Share of the items seen that have a vote of just these voters.
+    n_known : float or None
+        How many such items there are, if that is known.
+    """
+
+    codes: SparseCodes
+    kind: NDArray[np.int64]
+    share: NDArray[np.float64]
+    n_known: float | None = None
+
+    @classmethod
+    def of(
+        cls, table: PatternTable | SparseRows, at_least: int, copies: NDArray[np.int64], n_known: float | None = None
+    ) -> UnseenRows:
+        """Return the patterns that fewer than ``at_least`` voters call.
+
+        Parameters
+        ----------
+        table : PatternTable or SparseRows
+            Votes of the fitted voters on the items seen; 1 is a call and 0 is none.
+        at_least : int
+            How many calls a row needs to be seen.
+        copies : ndarray of shape (n_fitted,)
+            For how many voters, its exact copies among them, a fitted voter speaks.
+        n_known : float, optional
+            How many items are unseen, if that is known.
+        """
+        counts = table.counts.astype(np.float64)
+        if isinstance(table, SparseRows):
+            if at_least > 1:
+                raise ValueError("at_least is at most 1 for a crowd, where every item has voters of its own.")
+            codes = replace(table.codes, symbols=np.zeros_like(table.codes.symbols))
+            return cls(codes, np.arange(len(codes)), counts / counts.sum(), n_known)
+        sets = PatternTable.of((table.codes >= 0).astype(np.int8), 2, table.counts)
+        rows, kind = [], []
+        for number, voted in enumerate(sets.codes == 1):
+            for called in _too_few(np.flatnonzero(voted), at_least, copies):
+                row = np.where(voted, 0, -1).astype(np.int8)
+                row[called] = 1
+                rows.append(row)
+                kind.append(number)
+            if len(rows) > _MOST_ROWS:
+                raise ValueError(
+                    f"at_least={at_least} leaves more than {_MOST_ROWS:,} patterns unseen: too many to count."
+                )
+        unseen = SparseCodes.of(np.array(rows, dtype=np.int8).reshape(len(rows), table.n_voters))
+        return cls(unseen, np.array(kind, dtype=np.int64), sets.counts / sets.counts.sum(), n_known)
+
+    @cached_property
+    def _layout(self) -> SparseLayout:
+        return SparseLayout.of(self.codes, 2, np.ones(len(self.codes)))
+
+    def items(self, model: TreeModel, n_seen: float) -> tuple[NDArray[np.float64], float]:
+        """Return the expected items of every pattern, and what the log-likelihood of those seen gains.
+
+        Parameters
+        ----------
+        model : TreeModel
+        n_seen : float
+            How many items are seen.
+        """
+        probability = np.exp(model.log_likelihood(self.codes))
+        hidden = np.bincount(self.kind, probability, minlength=len(self.share))
+        if self.n_known is not None:
+            total = float(self.share @ hidden)
+            weight = self.n_known * (self.share[self.kind] * probability) / max(total, 1e-300)
+            return weight, self.n_known * np.log(max(total, 1e-300))
+        seen = np.maximum(1 - hidden, _LEAST_SEEN)
+        weight = n_seen * (self.share / seen)[self.kind] * probability
+        return weight, float(-n_seen * (self.share * np.log(seen)).sum())
+
+    def added_to(self, counts: ExpectedCounts, model: TreeModel) -> ExpectedCounts:
+        """Return the expected counts of the items seen with those of the items unseen (E-step)."""
+        weight, gain = self.items(model, float(counts.labels.sum()))
+        sums = model.sparse_tree().expect(replace(self._layout, counts=weight))
+        own = model.has_latent
+        latents = counts.latents.copy()
+        silent = np.maximum(sums.labels - sums.voted, 0.0)
+        latents[own] += sums.latents + model.latents[own] * silent[:, None, :]
+        return ExpectedCounts(
+            counts.labels + sums.labels,
+            latents,
+            counts.votes + sums.votes.transpose(0, 2, 1),
+            counts.log_likelihood + gain,
+        )
+
+    def rows(self, model: TreeModel, n_seen: float) -> PatternTable:
+        """Return the patterns with their expected items, rounded."""
+        weight = self.items(model, n_seen)[0].round().astype(np.int64)
+        return PatternTable.of(self.codes.dense(), 2, weight)
+
+
+def _too_few(voters: NDArray[np.int64], at_least: int, copies: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the sets of voters, the empty one first, that are fewer than so many with their copies."""
+    for size in range(min(at_least, len(voters) + 1)):
+        for called in combinations(voters.tolist(), size):
+            chosen = np.array(called, dtype=np.int64)
+            if copies[chosen].sum() < at_least:
+                yield chosen
