@@ -40,7 +40,7 @@ class GroupedPatterns:
         self._packed = self._plan.pack_bits(table.bits)
         self._counts = table.counts.astype(np.float64)
         n_rows = len(self._packed)
-        n_chunks = min(max(-(-n_rows // _SMALLEST_CHUNK), 1), _N_CHUNKS)
+        n_chunks = min(1 if n_rows <= _SMALLEST_CHUNK else 2 * -(-n_rows // (2 * _SMALLEST_CHUNK)), _N_CHUNKS)
         self._chunks = row_chunks(n_rows, max(-(-n_rows // n_chunks), 1))
         counted = ordered_map(
             lambda rows: byte_totals(self._plan, self._packed[rows], self._counts[rows]), self._chunks
