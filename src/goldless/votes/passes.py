@@ -160,6 +160,10 @@ class VoteSums:
             return in_chunks(function, self.table.codes, self.table.weights)
         return self.engine.sum(ChosenCodes(function, self.columns))
 
+    def in_order(self, order: NDArray[np.int64]) -> VoteSums:
+        """Return the sums over the same votes, the voters in another order."""
+        return replace(self, table=self.table.voters(order), columns=self.columns[order], _packed={})
+
     def voters(self, chosen: NDArray[np.int64]) -> VoteSums:
         """Return the sums over the votes of some of the voters: few of them have few patterns, which are counted."""
         if self.engine is None:
@@ -167,7 +171,7 @@ class VoteSums:
         counted = self.engine.sum(CountPatterns(self.columns[chosen])).rows
         if counted is not None:
             return VoteSums.of_table(counted.distinct())
-        return replace(self, table=self.table.voters(chosen), columns=self.columns[chosen], _packed={})
+        return self.in_order(chosen)
 
 
 def in_chunks(function: OfCodes, codes: NDArray[np.int8], counts: NDArray[np.float64]) -> Any:
