@@ -96,9 +96,7 @@ class UnitMeans:
             own_bytes = np.ascontiguousarray(packed[:, plan.n_narrow :][:, own])
             kernel.accumulate(own_bytes, of_wide[number] * weights.sum(axis=1)[:, None], wide_histogram[own])
         latents = of_wide.transpose(0, 2, 1) @ weights
-        return RowSums(
-            weights.sum(axis=0), without_first(histogram), latents, without_first(wide_histogram), -np.inf
-        )
+        return RowSums(weights.sum(axis=0), without_first(histogram), latents, without_first(wide_histogram), -np.inf)
 
     def expected(
         self, sums: RowSums, totals: NDArray[np.float64], has_latent: NDArray[np.bool_]
