@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 if _TYPE_CHECKING:
-    from goldless.diagnosis import Comparison, Diagnosis, compare, diagnose
+    from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis, audit, compare, diagnose
     from goldless.errors import AmbiguousReadingWarning, VotesError, VotesWarning
     from goldless.estimators.dawid_skene import DawidSkene
     from goldless.estimators.latent import LatentSML
@@ -39,6 +39,8 @@ __version__ = _version("goldless")
 
 __all__ = [
     "AmbiguousReadingWarning",
+    "AuditOutcome",
+    "AuditPlan",
     "Comparison",
     "DawidSkene",
     "Diagnosis",
@@ -56,6 +58,7 @@ __all__ = [
     "VotesError",
     "VotesWarning",
     "assign_groups",
+    "audit",
     "balanced_accuracy",
     "balanced_error",
     "compare",
@@ -77,7 +80,7 @@ _HOME = {
     name: module
     for module, names in {
         "goldless.simulate": ("random_model", "simulate_votes"),
-        "goldless.diagnosis": ("Comparison", "Diagnosis", "compare", "diagnose"),
+        "goldless.diagnosis": ("AuditOutcome", "AuditPlan", "Comparison", "Diagnosis", "audit", "compare", "diagnose"),
         "goldless.estimators.dawid_skene": ("DawidSkene",),
         "goldless.estimators.latent": ("LatentSML",),
         "goldless.estimators.majority": ("MajorityVote",),

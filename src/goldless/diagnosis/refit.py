@@ -153,9 +153,9 @@ class PanelVotes:
     @cached_property
     def free_fit(self) -> EMResult:
         """The model of the core voters, refitted from where it is without a prior on the class balance."""
-        return self._refit(_alone_on_hub(self.latent.subset(self.voters)))
+        return self.refit_from(_alone_on_hub(self.latent.subset(self.voters)))
 
-    def _refit(self, start: TreeModel) -> EMResult:
+    def refit_from(self, start: TreeModel) -> EMResult:
         """Run EM on the core voters, with what is known besides the votes."""
         passes, prior = self._sums.packed(start.groups).expect, self.rate_prior(start.groups)
         if not self.known.any:
@@ -183,7 +183,7 @@ class PanelVotes:
         """
         best, candidates = self.free_fit, self._weak_groups(self.free_fit.model.groups)
         while candidates:
-            fits = [self._with_groups(_joined(best.model.groups, members)) for members in candidates]
+            fits = [self.fit_with_groups(_joined(best.model.groups, members)) for members in candidates]
             gains = [self._gain(best, fit) for fit in fits]
             first = int(np.argmax(gains))
             if gains[first] <= 0:
@@ -206,10 +206,10 @@ class PanelVotes:
         same = self.core.counts @ (labels[0] == labels[1]) > self.core.n_items / 2
         return after.log_likelihood - before.log_likelihood - price if same else -np.inf
 
-    def _with_groups(self, groups: NDArray[np.int64]) -> EMResult:
+    def fit_with_groups(self, groups: NDArray[np.int64]) -> EMResult:
         """Fit other groups to the votes and what is known besides."""
         result = fit_groups(self._sums, groups, self.rate_prior(groups), _ITERATIONS, _TOL)
-        return self._refit(result.model) if self.known.any else result
+        return self.refit_from(result.model) if self.known.any else result
 
     def _weak_groups(self, groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Return sets of voters that may be weak groups, or belong to the model's groups.
@@ -260,6 +260,11 @@ class PanelVotes:
         """Whether the model's groups come from a search over enough voters and items."""
         grouping = self.fitted.grouping
         return grouping is not None and len(grouping.candidates) > 0
+
+    @property
+    def groups_given(self) -> bool:
+        """Whether the user named the groups."""
+        return not isinstance(self.model.get_params().get("structure", ""), str)
 
     @property
     def groups_doubted(self) -> bool:
