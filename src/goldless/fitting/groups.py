@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,6 +91,14 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
         votes.spread(fit.v_off),
         fit.value,
         path,
+    )
+
+
+def with_groups(votes: FitVotes, found: FoundGroups, groups: NDArray[np.int64]) -> FoundGroups:
+    """Return what was found with other groups of the fitted voters."""
+    fit = residual(filled_covariance(votes.covariance), groups)
+    return replace(
+        found, groups=groups, v_on=votes.spread(fit.v_on), v_off=votes.spread(fit.v_off), residual=fit.value
     )
 
 
