@@ -143,7 +143,7 @@ def find_cut(
     is rare.
 
     Known labels choose weights of the ratio of the fit, of that without groups, of the mean vote and of the other
-    grouping, by logistic regression with a normal prior on the weights, whose mean is the ratio alone. Weights are
+    grouping, by logistic regression with a normal prior on the weights, whose mean is what is used without labels. Weights are
     not negative: of items that were chosen because groupings differ on them, a few would otherwise turn all labels
     round.
     """
@@ -154,34 +154,37 @@ def find_cut(
     own = not (few or misfits or len(fitted.evidence) > 1)
     if own or fitted.balance_items <= 0.5 or not _RAREST <= moments.positive[0] <= 1 - _RAREST:
         return Cut(0.0, np.array([1.0, 0.0]))
-    if known is not None and len(known.labels):
-        return _stacked(sums, fitted, (flat(),) if other is None else (flat(), other), known)
-    models: tuple[TreeModel, ...] = ()
-    factors = np.array([1.0, 0.0])
-    spread = moments.spread[0]
-    if few:
-        both = _Moments.of(sums, fitted, (flat(),))
-        if both.same_sign[1] >= _SAME_SIGN:
-            models, factors = (flat(),), np.array([0.5, 0.5 * both.spread[0] / both.spread[1], 0.0])
-            spread = _Moments.of(sums, fitted, models, factors).spread[-1]
-    at = tempered_cut(sums, partial(_score, fitted, models, factors), TEMPER / spread)
-    return Cut(float(np.clip(at or 0.0, -_LARGEST_CUT, _LARGEST_CUT)), factors, models)
+    both = few and _Moments.of(sums, fitted, (flat(),)).same_sign[1] >= _SAME_SIGN
+    models = (flat(),) if both else ()
+    if known is not None:
+        models = (flat(),) if other is None else (flat(), other)
+    weights = np.zeros(len(models) + 2)
+    weights[: 1 + both] = TEMPER / (1 + both)
+    return _weighted(sums, fitted, models, weights, known)
 
 
-def _stacked(sums: VoteSums, fitted: Fitted, models: tuple[TreeModel, ...], known: KnownItems) -> Cut:
-    """Return the cut of the terms weighted by known labels."""
-    moments = _Moments.of(sums, fitted, models)
-    scale = np.append(1 / moments.spread[:-1], _MEAN_VOTE)
-    terms = terms_of(fitted, models, known.codes, fitted.log_likelihood(known.codes)) * scale
-    weights, intercept = nonnegative_stack(terms, known.labels, known.items)
-    in_ratios = moments.spread[0] / TEMPER  # in units of the ratio of the fit
-    factors = weights * scale * in_ratios
-    total = tempered_cut(sums, partial(_shifted, fitted, models, factors, intercept * in_ratios), 1 / in_ratios)
-    return Cut((total or 0.0) - intercept * in_ratios, factors, models)
+def _weighted(
+    sums: VoteSums,
+    fitted: Fitted,
+    models: tuple[TreeModel, ...],
+    weights: NDArray[np.float64],
+    known: KnownItems | None,
+) -> Cut:
+    """Return the cut of terms with these weights, or with those that known labels make of them."""
+    spread = _Moments.of(sums, fitted, models).spread
+    scale = np.append(1 / spread[:-1], _MEAN_VOTE)
+    intercept = 0.0
+    if known is not None:
+        terms = terms_of(fitted, models, known.codes, fitted.log_likelihood(known.codes)) * scale
+        weights, intercept = nonnegative_stack(terms, known.labels, known.items, weights)
+    unit = spread[0] / TEMPER  # all in units of the ratio of the fit
+    factors = weights * scale * unit
+    at = tempered_cut(sums, partial(_score, fitted, models, factors, intercept * unit), 1 / unit)
+    return Cut(float(np.clip((at or 0.0) - intercept * unit, -_LARGEST_CUT, _LARGEST_CUT)), factors, models)
 
 
 def nonnegative_stack(
-    terms: NDArray[np.float64], labels: NDArray[np.int64], items: NDArray[np.float64]
+    terms: NDArray[np.float64], labels: NDArray[np.int64], items: NDArray[np.float64], centre: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
     """Return weights and intercept of a logistic regression with a normal prior and weights that are not negative.
 
@@ -192,9 +195,10 @@ def nonnegative_stack(
         0 or 1.
     items : ndarray of shape (n_known,)
         How many items each row stands for.
+    centre : ndarray of shape (n_terms,)
+        Weights without any label: the mean of the prior.
     """
-    centre = np.zeros(terms.shape[1] + 1)
-    centre[0] = TEMPER
+    centre = np.append(centre, 0.0)
     design, sign = np.column_stack([terms, np.ones(len(terms))]), 2.0 * labels - 1
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -208,24 +212,18 @@ def nonnegative_stack(
 
 
 def _score(
-    fitted: Fitted, models: tuple[TreeModel, ...], factors: NDArray[np.float64], codes: NDArray[np.int8]
-) -> NDArray[np.float64]:
-    return terms_of(fitted, models, codes, fitted.log_likelihood(codes)) @ factors
-
-
-def _shifted(
     fitted: Fitted,
     models: tuple[TreeModel, ...],
     factors: NDArray[np.float64],
-    shift: float,
+    intercept: float,
     codes: NDArray[np.int8],
 ) -> NDArray[np.float64]:
-    return _score(fitted, models, factors, codes) + shift
+    return terms_of(fitted, models, codes, fitted.log_likelihood(codes)) @ factors + intercept
 
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """Of each term, and of their weighted sum if there are weights, over all items.
+    """Of each term over all items.
 
     ``spread`` is the standard deviation and half a unit, ``positive`` the share above zero, ``same_sign`` the share of
     the items on which a term has the sign of the first.
@@ -237,29 +235,17 @@ class _Moments:
     same_sign: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls,
-        sums: VoteSums,
-        fitted: Fitted,
-        models: tuple[TreeModel, ...],
-        factors: NDArray[np.float64] | None = None,
-    ) -> _Moments:
+    def of(cls, sums: VoteSums, fitted: Fitted, models: tuple[TreeModel, ...]) -> _Moments:
         """Go through the votes once."""
-        items, total, squares, positive, same = sums.sum(partial(_moment_sums, fitted, models, factors))
+        items, total, squares, positive, same = sums.sum(partial(_moment_sums, fitted, models))
         items = max(items, 1.0)
         variance = np.maximum(squares / items - (total / items) ** 2, 0.0)
         return cls(items, np.sqrt(variance) + _LEAST_SPREAD, positive / items, same / items)
 
 
 def _moment_sums(
-    fitted: Fitted,
-    models: tuple[TreeModel, ...],
-    factors: NDArray[np.float64] | None,
-    codes: NDArray[np.int8],
-    counts: NDArray[np.float64],
+    fitted: Fitted, models: tuple[TreeModel, ...], codes: NDArray[np.int8], counts: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     terms = terms_of(fitted, models, codes, fitted.log_likelihood(codes))
-    if factors is not None:
-        terms = np.column_stack([terms, terms @ factors])
     same = np.sign(terms) == np.sign(terms[:, :1])
     return float(counts.sum()), counts @ terms, counts @ terms**2, counts @ (terms > 0), counts @ same
