@@ -58,8 +58,12 @@ class LatentSML(TreeEstimator):
         What a missing vote means: nothing, or something. "informative" gives every voter a second, silent vote on
         whether it votes at all. It helps where voters stay silent on purpose, as rules that fire on one class do; it
         harms where silence says who was asked, which EM can take for the classes.
-    decision : {"ml", "map"}, default="ml"
-        "ml" takes the larger likelihood (best balanced accuracy), "map" the more probable class (best accuracy).
+    decision : {"mean", "ml", "map"}, optional
+        How items are labelled. "ml" takes the larger likelihood (best balanced accuracy if the model holds), "map" the
+        more probable class (best accuracy). "mean", for two classes, cuts the likelihood ratio where as many items
+        are positive as tempered probabilities say, because on real votes its zero is less to be believed than the
+        order of the items (:mod:`goldless.fitting.cut`). By default "mean" with ``structure="search"`` and "ml"
+        otherwise. Probabilities do not depend on it.
     max_iter, tol : int, float
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
     missing, positive : label, optional
@@ -139,6 +143,7 @@ class LatentSML(TreeEstimator):
     _min_voters = 1
     _voters_to_judge = 3
     _merges_copies = True
+    _decisions = (None, "mean", "ml", "map")
 
     partial_fit = incremental.partial_fit
     merge = incremental.merge
@@ -156,7 +161,7 @@ class LatentSML(TreeEstimator):
         prior: tuple[float, float] = (1.0, 0.5),
         balance_prior: str | float = "auto",
         abstain: str = "ignore",
-        decision: str = "ml",
+        decision: str | None = None,
         max_iter: int = 500,
         tol: float = 1e-7,
         missing: Any = None,
@@ -267,9 +272,16 @@ class LatentSML(TreeEstimator):
             "start='two-stage'": self.start == "two-stage",
             "em=False": not self.em,
             "abstain='informative'": self.abstain == "informative",
+            "decision='mean'": self.decision == "mean",
         }.items():
             if used:
                 raise ValueError(f"{name} is for two classes, and the votes have {n_classes}.")
+
+    @property
+    def _decides_by(self) -> str | None:
+        if self.decision is not None:
+            return self.decision
+        return "mean" if self._structure_is("search") else "ml"
 
     def _least_voters(self) -> int:
         """Return with how many voters this can be fitted: the equations of the two-stage estimate need three."""

@@ -18,6 +18,9 @@ class MajorityVote(VoteEstimator):
 
     Parameters
     ----------
+    decision : {"most", "mean"}, default="most"
+        "most" takes the class with most votes. "mean", for two classes, cuts the mean vote where as many items are
+        positive as ``sigmoid(3.75 * mean vote)`` says in the mean: better where most voters lean to one class.
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
@@ -42,7 +45,7 @@ class MajorityVote(VoteEstimator):
     Notes
     -----
     ``decision_function`` is the logarithm of the votes for each class with one vote added to each, so that unanimous
-    items stay finite; of two classes the log-odds. A tie goes to the class that has more votes at fit. A voter that
+    items stay finite; of two classes the log-odds, or with ``decision="mean"`` the mean vote (-1 to 1) less the cut. A tie goes to the class that has more votes at fit. A voter that
     always says the same thing tells items apart as little as one that never votes, and is not counted.
 
     Examples
@@ -58,14 +61,24 @@ class MajorityVote(VoteEstimator):
     partial_fit = incremental.partial_fit
     merge = incremental.merge
 
-    def __init__(self, *, missing: Any = None, positive: Any = None, classes: Any = None):
+    def __init__(
+        self, *, decision: str = "most", missing: Any = None, positive: Any = None, classes: Any = None
+    ):
+        self.decision = decision
         self.missing = missing
         self.positive = positive
         self.classes = classes
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MajorityVote:
         """Count votes. ``y`` is ignored."""
-        return self._store(fit_majority(self._read_for_fit(X, sample_weight)))
+        votes = self._read_for_fit(X, sample_weight)
+        if self.decision == "mean" and votes.n_classes > 2:
+            raise ValueError(f"decision='mean' is for two classes, and the votes have {votes.n_classes}.")
+        return self._store(fit_majority(votes))
+
+    def _check_parameters(self) -> None:
+        if self.decision not in ("most", "mean"):
+            raise ValueError(f"decision must be 'most' or 'mean', got {self.decision!r}")
 
     @property
     def counted_(self) -> NDArray[np.bool_]:
@@ -73,7 +86,11 @@ class MajorityVote(VoteEstimator):
         return self._of_fit("counted_").informative
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        return np.log(self._votes_for(codes) + 1)
+        self._check_parameters()
+        log_votes = np.log(self._votes_for(codes) + 1)
+        if self.decision == "most" or self.fitted_.cut is None:
+            return log_votes
+        return self.fitted_.cut.log_odds(self.fitted_, codes, log_votes)
 
     def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         votes = self._votes_for(codes)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from goldless.fitting.calibration import Calibration
+from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Guard, Settled
 from goldless.maths.tree import TreeModel
@@ -25,7 +26,7 @@ VERSION = 2
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        Alternative, Calibration, Convergence, Facts, Fitted, Grouping, Guard, PatternTable, Settled, TreeModel,
+        Alternative, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Settled, TreeModel,
         VoteSample,
     )
 }  # fmt: skip

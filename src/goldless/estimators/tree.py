@@ -19,26 +19,38 @@ from goldless.votes.rows import PatternTable
 class TreeEstimator(VoteEstimator):
     """An estimator whose answer is a fitted :class:`~goldless.TreeModel` in ``latent_model_``."""
 
-    decision: str
+    decision: str | None
+    _decisions: tuple = ("ml", "map")
 
     def _check_parameters(self) -> None:
-        if self.decision not in ("ml", "map"):
-            raise ValueError(f"decision must be 'ml' or 'map', got {self.decision!r}")
+        if self.decision not in self._decisions:
+            known = [repr(decision) for decision in self._decisions]
+            raise ValueError(f"decision must be {', '.join(known[:-1])} or {known[-1]}, got {self.decision!r}")
+
+    @property
+    def _decides_by(self) -> str | None:
+        """How labels are decided."""
+        return self.decision
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         self._check_parameters()
-        return self._deciding(self.fitted_.log_likelihood(codes))
+        return self._deciding(codes, self.fitted_.log_likelihood(codes))
 
-    def _deciding(self, log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what decides from the log-likelihood of the classes."""
-        return self.fitted_.log_posterior(log_likelihood) if self.decision == "map" else log_likelihood
+    def _deciding(self, codes: NDArray[np.int8], log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what decides from rows of codes and the log-likelihood of their classes."""
+        fitted, by = self.fitted_, self._decides_by
+        if by == "map":
+            return fitted.log_posterior(log_likelihood)
+        if by == "mean" and fitted.cut is not None:
+            return fitted.cut.log_odds(fitted, codes, log_likelihood)
+        return log_likelihood
 
     def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         return probabilities(self.fitted_.log_posterior(self.fitted_.log_likelihood(codes)))
 
     def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         evidence = self.fitted_.log_likelihood(codes)
-        label = self.fitted_.decide(self._deciding(evidence))
+        label = self.fitted_.decide(self._deciding(codes, evidence))
         return np.column_stack([label, probabilities(self.fitted_.log_posterior(evidence))])
 
     def predict_proba(
@@ -46,8 +58,8 @@ class TreeEstimator(VoteEstimator):
     ) -> NDArray[np.float64]:
         """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
 
-        The class balance enters here whatever the ``decision``, so with ``decision="ml"`` the most probable class
-        need not be the predicted one.
+        The class balance enters here whatever the ``decision``, so unless that is "map" the most probable class need
+        not be the predicted one.
 
         Parameters
         ----------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from goldless.errors import AmbiguousReadingWarning, warn_user
 from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_grouping, nearby_groupings
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.fitting.core import FitVotes
+from goldless.fitting.cut import Cut, KnownItems, find_cut
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import (
     Convergence,
@@ -23,12 +25,13 @@ from goldless.fitting.fitted import (
     probabilities,
     with_silence,
 )
-from goldless.fitting.groups import FoundGroups, find_groups
+from goldless.fitting.groups import FoundGroups, find_groups, with_groups
 from goldless.fitting.known_labels import WithLabels, with_label_voter
 from goldless.fitting.levels import fit_levels, supported_levels
 from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_stage_estimate
-from goldless.fitting.settling import describe_settled, is_open, known_rates, settle
+from goldless.fitting.settling import describe_settled, is_open, known_rates, most_different, settle
 from goldless.fitting.silence import silent_sums, with_silent_voters
+from goldless.fitting.skill import Explained, best_root, takes_skill_for_echo, undecided
 from goldless.fitting.solve import Balanced, Solver, balance_prior_items, fit_balanced, free_balance, pooled_votes
 from goldless.kernels.sparse import Codes, codes_of_voters, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
@@ -118,6 +121,8 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         facts=facts,
         settled=settled,
     )
+    if votes.n_classes == 2:
+        fitted = replace(fitted, cut=_find_cut(votes, fitted, facts, settled, options, found.overdispersion))
     return _with_sample(votes, fitted)
 
 
@@ -207,16 +212,20 @@ def _fit_groups(
 
 
 def _believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[FoundGroups, _Fit, Guard | None]:
-    """Fit the groups that were found; of more than two classes keep them only if easy and hard items explain less.
+    """Fit the groups that were found, unless they take skill for echo.
 
     Strong voters agree with each other more than one factor allows, because easy items are easy for all: without this
-    the search takes the best voters for a group and the weak ones for Y.
+    the search takes the best voters for a group and the weak ones for Y. Of two classes easy and hard items decide
+    between groupings that covariances cannot tell apart (:mod:`goldless.fitting.skill`); of more, groups are kept
+    only if easy and hard items explain less.
     """
     fit = partial(_fit_groups, votes, options, overdispersion=found.overdispersion)
     alone = np.arange(len(found.groups))
     searched = isinstance(options.structure, str) and options.structure == "search"
-    if votes.n_classes == 2 or not searched or found.groups.max() == len(alone) - 1:
+    if not searched or not options.em or found.groups.max() == len(alone) - 1:
         return found, fit(groups=found.groups), None
+    if votes.n_classes == 2:
+        return _best_root(votes, found, fit)
     flat, grouped = fit(groups=alone, finish=False), fit(groups=found.groups)
     levels = fit_levels(votes.sums, flat.table_model, flat.prior, 2)
     of_levels = -np.inf if levels is None else levels[0].log_likelihood
@@ -235,7 +244,60 @@ def _believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[
     )
     if kept:
         return found, grouped, guard
-    return replace(found, groups=alone), fit(groups=alone), guard
+    return with_groups(votes, found, alone), fit(groups=alone), guard
+
+
+def _best_root(
+    votes: FitVotes, found: FoundGroups, fit: Callable[..., _Fit]
+) -> tuple[FoundGroups, _Fit, Guard | None]:
+    """Fit the groups that were found, or a grouping as near to the covariances if they take skill for echo."""
+
+    def explain(groups: NDArray[np.int64]) -> Explained:
+        of_groups = fit(groups=groups, finish=False)
+        levels = fit_levels(votes.sums, of_groups.table_model, of_groups.prior, 2)
+        return Explained(
+            groups, of_groups.table_log_likelihood, -np.inf if levels is None else levels[0].log_likelihood
+        )
+
+    assert found.structure is not None
+    grouped, flat = explain(found.groups), explain(np.arange(len(found.groups)))
+    if not takes_skill_for_echo(grouped, flat):
+        return found, fit(groups=found.groups), None
+    best = best_root(grouped, undecided(found.structure), explain, votes.table.n_items)
+    guard = None
+    if best.groups.max() == len(best.groups) - 1:
+        skill = votes.spread_groups(found.groups)
+        guard = Guard(skill, flat.log_likelihood, grouped.log_likelihood, flat.with_levels, False)
+    if best is not grouped:
+        found = with_groups(votes, found, best.groups)
+    return found, fit(groups=best.groups), guard
+
+
+def _find_cut(
+    votes: FitVotes,
+    fitted: Fitted,
+    facts: Facts | None,
+    settled: Settled | None,
+    options: FitOptions,
+    overdispersion: float,
+) -> Cut:
+    """Find where the labels of two classes are cut."""
+    core = fitted.evidence[0].subset(np.arange(votes.sums.n_voters))
+    alone = np.arange(votes.sums.n_voters)
+
+    @cache
+    def flat() -> TreeModel:
+        if core.n_groups == core.n_voters:
+            return core
+        return _fit_groups(votes, options, alone, overdispersion, finish=False).table_model
+
+    everyone = votes.counted.sums(np.arange(votes.votes.n_voters))
+    known = None
+    if facts is not None and len(facts.rows):
+        picked = votes.counted.picked
+        known = KnownItems(picked.codes, facts.labels.astype(np.int64), picked.weights)
+    other = None if settled is None else most_different(settled, votes.table)
+    return find_cut(everyone, fitted, flat, known, other)
 
 
 def _compare(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.fitting.calibration import Calibration
+from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
@@ -183,6 +184,8 @@ class Fitted:
         How often voters agree with the averaged posterior, if ``evidence`` is more than the model.
     calibration : Calibration or None
         What probabilities count with, if not the class balance of the model.
+    cut : Cut or None
+        Where labels of two classes are cut by ``decision="mean"``.
     convergence : Convergence or None
         How EM ended, if there was one.
     balance_items : float
@@ -212,6 +215,7 @@ class Fitted:
     abstainers: NDArray[np.int64] | None = None
     recall: NDArray[np.float64] | None = None
     calibration: Calibration | None = None
+    cut: Cut | None = None
     convergence: Convergence | None = None
     balance_items: float = 0.0
     pseudo_votes: tuple[float, float] = (0.5, 0.5)
@@ -340,6 +344,7 @@ class Fitted:
             abstainers=np.array([], dtype=np.int64),
             recall=None if self.recall is None else self.recall[columns],
             calibration=None if self.calibration is None else Calibration(1.0, self.calibration.class_prior),
+            cut=None,
             grouping=grouping,
             facts=None,
             settled=None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,6 +103,14 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
         fit.value,
         path,
     )
+
+
+def with_groups(votes: FitVotes, found: FoundGroups, groups: NDArray[np.int64]) -> FoundGroups:
+    """Return what was found with other groups of the fitted voters."""
+    compared = votes.compared
+    fit = residual(filled_covariance(votes.covariance), relabel(groups[compared]))
+    v_on, v_off = (votes.spread(_placed(part, compared, len(groups))) for part in (fit.v_on, fit.v_off))
+    return replace(found, groups=groups, v_on=v_on, v_off=v_off, residual=fit.value)
 
 
 def _search(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.fitting.core import FitVotes
+from goldless.fitting.cut import VOTE_TEMPER, Cut, mean_votes, tempered_cut
 from goldless.fitting.fitted import Fitted
 from goldless.kernels.sparse import Codes, tally, weighted_votes
 from goldless.maths.tree import independent_model
@@ -18,7 +19,11 @@ def fit_majority(votes: FitVotes) -> Fitted:
     said, items = votes.sums.sum(partial(_count, votes.n_classes))
     total = said.sum(axis=2, keepdims=True)
     confusion = np.where(total > 0, said / np.where(total > 0, total, 1), 1 / votes.n_classes)
-    return votes.fitted(independent_model(items / items.sum(), confusion))
+    cut = None
+    if votes.n_classes == 2:
+        at = tempered_cut(votes.sums, mean_votes, VOTE_TEMPER)
+        cut = Cut(0.0 if at is None else at, np.array([0.0, 1.0]))
+    return votes.fitted(independent_model(items / items.sum(), confusion), cut=cut)
 
 
 def _count(

@@ -44,6 +44,15 @@ def is_open(settled: Settled, table: PatternTable) -> bool:
     return any(table.counts @ (other != labels[0]) > NOTABLE_CHANGE * table.n_items for other in labels[1:])
 
 
+def most_different(settled: Settled, table: PatternTable) -> TreeModel | None:
+    """Return the candidate, classes as they are, that labels most items otherwise than the best; None if none does."""
+    n_models = len(settled.candidates) // 2 if settled.candidates[0].n_classes == 2 else len(settled.candidates)
+    used = labels_of(settled.candidates[settled.best], table)
+    changed = [float(table.counts @ (labels_of(other, table) != used)) for other in settled.candidates[:n_models]]
+    most = int(np.argmax(changed))
+    return settled.candidates[most] if changed[most] > 0 else None
+
+
 def labels_of(model: TreeModel, table: PatternTable) -> NDArray[np.int64]:
     """Return the class of largest likelihood of every pattern."""
     return model.class_evidence(table.codes).argmax(axis=1)
