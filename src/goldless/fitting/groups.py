@@ -72,7 +72,7 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
     elif structure == "paper":
         found = assign_groups(covariance, n_groups=n_groups, score=score)
         groups, path = found.groups, found.residual_path
-    elif structure == "search" and n_fitted >= _FEWEST_VOTERS and votes.n_items >= 2 * n_fitted:
+    elif structure == "search" and n_fitted >= _FEWEST_VOTERS and votes.n_items >= items_to_search(votes):
         searched = _search(estimate, votes.n_items, votes.n_classes)
         groups = groups if searched is None else searched.groups
     if groups.max() == 0:  # one group of all: its latent is Y
@@ -92,6 +92,14 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
         fit.value,
         path,
     )
+
+
+def items_to_search(votes: FitVotes) -> int:
+    """Return from how many items on groups are searched: twice the voters, and ten times of voters that say numbers.
+
+    Ranks of 20 to 35 readers on 150 items merged 10 to 13 of them away, and cost 3 to 9 points of AUC.
+    """
+    return (2 if votes.votes.bins is None else 10) * votes.covariance.n_voters
 
 
 def _search(estimate: CovarianceEstimate, n_items: int, n_classes: int) -> Structure | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.maths.ordered import AGAINST_ORDER, Ordered
 from goldless.maths.tree import TreeModel
 from goldless.progress import tell
 
@@ -67,6 +68,9 @@ class Dirichlet:
         Known probabilities of the states.
     known_votes : ndarray of the shape of ``start.votes``, or None
         Known probabilities of votes of voters that are alone, not a number where unknown.
+    ordered : Ordered or None
+        What is expected of voters whose symbols are in order, of two classes; it takes the place of ``right`` and
+        ``wrong`` for votes.
     """
 
     start: TreeModel
@@ -77,6 +81,7 @@ class Dirichlet:
     pooled: float = 0.0
     known_prior: NDArray[np.float64] | None = None
     known_votes: NDArray[np.float64] | None = None
+    ordered: Ordered | None = None
 
     @classmethod
     def of_classes(
@@ -87,20 +92,31 @@ class Dirichlet:
         wrong: float,
         balance: float,
         pooled: float = 0.0,
+        ordered: Ordered | None = None,
     ) -> Dirichlet:
-        """Return the pseudo-counts of a model whose states and symbols are the classes, ``balance`` items in each."""
+        """Return the pseudo-counts of a model whose states are the classes, ``balance`` items in each.
+
+        Its symbols are the classes too, or ordered bins.
+        """
         return cls(
-            even_model(groups, n_classes),
+            even_model(groups, n_classes, None if ordered is None else ordered.share.shape[1]),
             np.arange(n_classes),
             np.full(n_classes, float(balance)),
             right,
             wrong,
             pooled,
+            ordered=ordered,
         )
 
     def for_groups(self, groups: NDArray[np.int64]) -> Dirichlet:
-        """Return the same pseudo-counts for another grouping, nothing known."""
-        return replace(self, start=even_model(groups, self.start.n_classes), known_prior=None, known_votes=None)
+        """Return the same pseudo-counts for another grouping, perhaps with more voters; no votes are known.
+
+        Of labels the class balance is not known either; of ordered bins it is what the votes say.
+        """
+        if self.ordered is None:
+            return replace(self, start=even_model(groups, self.start.n_classes), known_prior=None, known_votes=None)
+        start = even_model(groups, self.start.n_classes, self.start.n_symbols)
+        return replace(self, start=start, known_votes=None, ordered=self.ordered.extended(len(groups)))
 
     def with_balance(self, balance: float) -> Dirichlet:
         """Return the pseudo-counts with another number of items in each class."""
@@ -114,6 +130,8 @@ class Dirichlet:
     @cached_property
     def _votes(self) -> NDArray[np.float64]:
         """Pseudo-votes of the shape of the votes; none in rows that a voter does not use."""
+        if self.ordered is not None:
+            return self.ordered.pseudo_votes()
         n_voters, n_parents, n_symbols = self.start.votes.shape
         _, n_latent, n_states = self.start.latents.shape
         of_state = self._expecting(self.state_label, n_symbols)
@@ -147,6 +165,8 @@ class Dirichlet:
         votes = counts.votes + self._votes
         if self.pooled and self.start.states_are_classes:
             votes = votes + self._pull(counts.votes)
+        if self.ordered is not None:
+            votes = self.ordered.arranged(votes)
         shares = _shares(votes, axis=2)
         if not self.start.states_are_classes and self.start.n_symbols > 2:
             shares = self._with_shared_errors(counts.votes, shares)
@@ -198,25 +218,34 @@ class Dirichlet:
             else np.where(np.isnan(self.known_votes), model.votes, self.known_votes),
         )
 
+    def in_order(self, model: TreeModel) -> TreeModel:
+        """Return a model with the votes of ordered symbols put in order."""
+        if self.ordered is None:
+            return model
+        return model.with_tables(model.prior, model.latents, _shares(self.ordered.arranged(model.votes), axis=2))
+
     def log_density(self, model: TreeModel) -> float:
         """Return the log-density of a model up to a constant."""
+        against = 0.0 if self.ordered is None else AGAINST_ORDER * self.ordered.n_falling(model.votes)
         return float(
             self.items @ _log(model.prior)
             + (self._latents * _log(model.latents[self._own_latent])).sum()
             + (self._votes * _log(model.votes)).sum()
+            - against
         )
 
 
-def even_model(groups: NDArray[np.int64], n_classes: int) -> TreeModel:
+def even_model(groups: NDArray[np.int64], n_classes: int, n_symbols: int | None = None) -> TreeModel:
     """Return the model of a grouping in which nothing tells anything of anything."""
     n_groups = int(groups.max(initial=-1)) + 1
     alone = np.bincount(groups, minlength=n_groups) == 1
     even = np.full((n_classes, n_classes), 1 / n_classes)
+    n_symbols = n_classes if n_symbols is None else n_symbols
     return TreeModel(
         groups,
         even[0],
         np.where(alone[:, None, None], np.eye(n_classes), even),
-        np.tile(even, (len(groups), 1, 1)),
+        np.full((len(groups), n_classes, n_symbols), 1 / n_symbols),
     )
 
 
@@ -300,7 +329,7 @@ def run_em(
             counts = first_counts
             break
         second = prior.maximise(first_counts)
-        jump = _extrapolate(model, first, second)
+        jump = prior.in_order(_extrapolate(model, first, second))
         model, counts, objective = first, first_counts, first_objective
         if n_visits < max_iter:
             jump_counts, jump_objective = visit(jump)

@@ -45,7 +45,7 @@ class CountedVotes:
     @classmethod
     def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, wanted: NDArray[np.int64]) -> CountedVotes:
         """Count votes in memory, and keep some rows as they are."""
-        n_symbols = votes.n_classes
+        n_symbols = votes.n_symbols
         picked = Rows.of(votes.codes[wanted], n_symbols, None if weights is None else weights[wanted])
         if votes.n_items <= MANY_PATTERNS:
             sketch = Sketch.of(Rows.of(votes.codes, n_symbols, weights))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.votes.bins import Bins
+
 
 @dataclass(frozen=True)
 class Votes:
@@ -16,19 +18,22 @@ class Votes:
     Attributes
     ----------
     codes : ndarray of shape (n_items, n_voters)
-        int8: -1 missing, otherwise the position of the label among the classes.
+        int8: -1 missing, otherwise the position of the label among the classes, or the bin of a number.
     classes : ndarray of shape (n_classes,)
         The user's own labels; of two the second is called positive.
     voters : ndarray of shape (n_voters,) or None
         Column names of a frame, if they are all strings.
     items : ndarray of shape (n_items,) or None
         Row index of a pandas frame.
+    bins : Bins or None
+        How numbers became codes; None if votes are labels.
     """
 
     codes: NDArray[np.int8]
     classes: NDArray
     voters: NDArray | None = None
     items: NDArray | None = None
+    bins: Bins | None = None
 
     @property
     def n_items(self) -> int:
@@ -44,6 +49,11 @@ class Votes:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of codes that a vote may have."""
+        return len(self.classes) if self.bins is None else self.bins.n_symbols
 
     def voter_name(self, voter: int) -> str:
         """Return how to call a voter in a message."""
