@@ -24,8 +24,8 @@ from goldless.io.encode import encode_by, encode_by_bins, policy
 from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
 from goldless.votes.alphabet import LabelRules
-from goldless.votes.kinds import NumberRules
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
+from goldless.votes.kinds import NumberRules
 from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes
 

@@ -16,6 +16,7 @@ from goldless.fitting.calibration import Calibration
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Guard, Settled
 from goldless.maths.tree import TreeModel
+from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
 from goldless.whole_file import whole_file
@@ -25,7 +26,7 @@ VERSION = 2
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        Alternative, Calibration, Convergence, Facts, Fitted, Grouping, Guard, PatternTable, Settled, TreeModel,
+        Alternative, Bins, Calibration, Convergence, Facts, Fitted, Grouping, Guard, PatternTable, Settled, TreeModel,
         VoteSample,
     )
 }  # fmt: skip

@@ -27,10 +27,25 @@ from goldless.fitting.groups import FoundGroups, find_groups
 from goldless.fitting.known_labels import WithLabels, with_label_voter
 from goldless.fitting.levels import fit_levels, supported_levels
 from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_stage_estimate
-from goldless.fitting.numbers import RankedVotes, are_two_classes, scale_or_classes, spectral_ranks, tempered, with_labels
+from goldless.fitting.numbers import (
+    RankedVotes,
+    are_two_classes,
+    scale_or_classes,
+    spectral_ranks,
+    tempered,
+    with_labels,
+)
 from goldless.fitting.settling import describe_settled, is_open, known_rates, settle
 from goldless.fitting.silence import silent_sums, with_silent_voters
-from goldless.fitting.solve import Balanced, Solver, balance_prior_items, fit_balanced, free_balance, pooled_votes, start_of
+from goldless.fitting.solve import (
+    Balanced,
+    Solver,
+    balance_prior_items,
+    fit_balanced,
+    free_balance,
+    pooled_votes,
+    start_of,
+)
 from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN

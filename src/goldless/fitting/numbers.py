@@ -50,7 +50,7 @@ class RankedVotes:
 
     @property
     def positive(self) -> NDArray[np.float64]:
-        """How far each bin speaks for the positive class, from 0 to 1: by the user's cut, as a probability, by rank."""
+        """How far each bin speaks for the positive class: by the user's cut, as a probability, or by its rank."""
         if self.bins.positive_from is not None:
             return self.bins.above_cut
         if self.bins.are_probabilities.all():
@@ -64,14 +64,17 @@ class RankedVotes:
 
     @property
     def class_prior(self) -> NDArray[np.float64] | None:
-        """Pr(Y) as the votes state it: the mean over the voters that say probabilities, or the share above a cut."""
+        """Pr(Y) as the votes state it: by the middle one of the voters that say probabilities, or above the user's cut.
+
+        The middle and not the mean, for one voter whose probabilities are no such thing must not move it.
+        """
         if self.bins.positive_from is not None:
             stated = (self.share * self.bins.above_cut).sum(axis=1)
         elif self.bins.are_probabilities.any():
             stated = (self.share * np.nan_to_num(self.bins.means)).sum(axis=1)[self.bins.are_probabilities]
         else:
             return None
-        balance = float(np.clip(stated.mean(), _BALANCE_FLOOR, 1 - _BALANCE_FLOOR))
+        balance = float(np.clip(np.median(stated), _BALANCE_FLOOR, 1 - _BALANCE_FLOOR))
         return np.array([1 - balance, balance])
 
     def mean_midranks(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
@@ -201,17 +204,18 @@ def intercept_keeping(odds: NDArray[np.float64], counts: NDArray[np.float64], me
     return float(probability(np.array((low + high) / 2)))
 
 
-def scale_or_classes(ratio: NDArray[np.float64], posterior: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+def scale_or_classes(
+    ratio: NDArray[np.float64], posterior: NDArray[np.float64], counts: NDArray[np.float64]
+) -> float:
     """Return T = (m_1 - m_0) / v of the log-odds: about 1 for two classes, clearly less for one continuous scale.
 
     If the two classes are real and the model holds, the log-likelihood ratio has means whose difference is its
     variance within the classes.
     """
-    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
     weight = np.stack([counts * (1 - posterior), counts * posterior])
     total = np.maximum(weight.sum(axis=1), 1e-9)
-    mean = weight @ clipped / total
-    within = [weight[c] @ (clipped - mean[c]) ** 2 for c in range(2)]
+    mean = weight @ ratio / total
+    within = [weight[c] @ (ratio - mean[c]) ** 2 for c in range(2)]
     variance = sum(within) / total.sum()
     return float((mean[1] - mean[0]) / max(variance, 1e-9))
 

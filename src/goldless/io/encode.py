@@ -24,6 +24,7 @@ from goldless.votes.alphabet import (
 )
 from goldless.votes.bins import Bins
 from goldless.votes.kinds import NumberRules
+from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.votes import Votes
 
 
@@ -43,8 +44,9 @@ def encode_votes(
     Parameters
     ----------
     X : array-like or frame of shape (n_items, n_voters)
-        Two to a hundred distinct labels of any type, or numbers; NaN, None and NA are missing votes. Frames of pandas, polars and
-        pyarrow are read column by column (through narwhals). Votes that are encoded already pass through.
+        Two to a hundred distinct labels of any type, or numbers; NaN, None and NA are missing votes. Frames of
+        pandas, polars and pyarrow are read column by column (through narwhals). Votes that are encoded already pass
+        through.
     classes : array-like of shape (n_classes,), optional
         Labels there may be, in order, of two (negative, positive); by default those that occur, sorted.
     missing : label, optional
@@ -111,6 +113,8 @@ def encode_by(X: Any, rules: LabelRules, counts: Counts = lambda n_items: None) 
 
 def encode_in(X: Any, alphabet: Alphabet) -> Votes:
     """Encode a block of votes in an alphabet that is known."""
+    if isinstance(alphabet, NumberAlphabet):
+        return encode_by_bins(X, alphabet.rules, alphabet.values, alphabet.bins)
     return _reencode(X, alphabet) if isinstance(X, Votes) else table_of(X).encoded(alphabet)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.kernels.threads import ordered_map, row_chunks
-from goldless.votes.kinds import NumberRules
+from goldless.votes.kinds import NOTHING_SAID, NumberRules
 
 MISSING = -1
 UNKNOWN = -2  # a label that is neither a class nor missing; never leaves the rooms that read votes
@@ -67,7 +67,7 @@ class LabelRules:
     missing: tuple = ()
     positive: Any = None
     unknown: str = "unlisted"
-    numbers: NumberRules = NumberRules()
+    numbers: NumberRules = NOTHING_SAID
 
     @classmethod
     def of(
@@ -86,7 +86,7 @@ class LabelRules:
             raise TypeError(f"classes must be a list of labels, got the one string {classes!r}.")
         listed_classes = None if classes is None else as_classes(list(classes))  # type: ignore[arg-type]
         absent = () if is_missing(missing) else (missing,)
-        return cls(listed_classes, absent, positive, unknown, numbers or NumberRules())
+        return cls(listed_classes, absent, positive, unknown, numbers or NOTHING_SAID)
 
     def besides(self, others: LabelRules) -> LabelRules:
         """Return these rules with what they leave open said by others, and the missing labels of both."""
@@ -429,13 +429,12 @@ def _check_found(labels: list, place: Place) -> None:
         raise VotesError("one-class" if labels else "no-votes", f"Nothing to combine: {seen}")
     if len(labels) == 2:
         return
-    if all(isinstance(label, Number) for label in labels):
-        if set(labels) == {-1, 0, 1}:
-            raise VotesError(
-                "ambiguous-missing",
-                "The labels are -1, 0 and 1, and it is not clear which one is a missing vote",
-                "ambiguous-missing",
-            )
+    if all(isinstance(label, Number) for label in labels) and set(labels) == {-1, 0, 1}:
+        raise VotesError(
+            "ambiguous-missing",
+            "The labels are -1, 0 and 1, and it is not clear which one is a missing vote",
+            "ambiguous-missing",
+        )
     spelt: dict[str, str] = {}
     for label in labels:
         if isinstance(label, str) and (other := spelt.setdefault(label.casefold(), label)) != label:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from goldless.errors import VotesError
 from goldless.kernels.threads import row_chunks
 from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
+from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.passes import VotedPass, VoteSums
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_stream
@@ -67,7 +68,8 @@ class CountedVotes:
         alphabet, sketch, engine, picked = source.count(wanted)
         if sketch is None or not sketch.n_items:
             raise ValueError("Found array with 0 sample(s): the source has no rows.")
-        votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), alphabet.values, source.voters)
+        bins = alphabet.bins if isinstance(alphabet, NumberAlphabet) else None
+        votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), alphabet.values, source.voters, bins=bins)
         if sketch.is_sample and not source.again and not isinstance(engine, MemoryEngine):
             raise VotesError(
                 "read-once",

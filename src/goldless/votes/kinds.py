@@ -46,7 +46,9 @@ class NumberRules:
         """Check what was passed as parameters."""
         for one in kind.values() if isinstance(kind, Mapping) else [kind]:
             if one not in ("auto", *KINDS):
-                raise ValueError(f"kind must be 'auto', {', '.join(map(repr, KINDS))}, or one for each voter, got {one!r}")
+                raise ValueError(
+                    f"kind must be 'auto', {', '.join(map(repr, KINDS))}, or one for each voter, got {one!r}"
+                )
         if lower_is_positive is None or isinstance(lower_is_positive, bool):
             lower: Any = bool(lower_is_positive)
         else:
@@ -88,6 +90,9 @@ class NumberRules:
         for voter in self.lower_is_positive:
             sign[column_of(voter, voters, n_voters)] = -1
         return sign
+
+
+NOTHING_SAID = NumberRules()
 
 
 def column_of(voter: Any, voters: NDArray | None, n_voters: int) -> int:
@@ -136,9 +141,7 @@ def judge_range(answers: NDArray[np.float64]) -> tuple[str, ...]:
     voted = ~np.isnan(answers).all(axis=0)
     lowest, highest = (np.full(answers.shape[1], np.nan) for _ in range(2))
     lowest[voted], highest[voted] = np.nanmin(answers[:, voted], axis=0), np.nanmax(answers[:, voted], axis=0)
-    inside, near = (
-        ~voted | ((lowest >= -slack) & (highest <= 1 + slack)) for slack in (0.0, _SLACK)
-    )
+    inside, near = (~voted | ((lowest >= -slack) & (highest <= 1 + slack)) for slack in (0.0, _SLACK))
     if near.all() and inside.mean() > _MOST_VOTERS:
         return tuple("probabilities" if within else "scores" for within in inside)
     return ("scores",) * answers.shape[1]
