@@ -13,11 +13,11 @@ _PACKAGE = __name__.partition(".")[0]
 # What to do, by key. {name} and {name:value} are parameters, spelt as the reader of the message writes them; other
 # words in braces are arguments of the hint.
 HINTS = {
-    "ambiguous-missing": "pass {missing:0} if -1 and 1 are the classes, {missing:-1} if 0 and 1 are, or "
-    "{classes:[-1, 0, 1]} for three classes",
-    "scores": "are these scores? Make votes of them first, such as 1 above 0.5 and 0 elsewhere",
-    "scores-or-classes": "if they are probabilities, make votes of them first, such as 1 above 0.5 and 0 elsewhere; "
-    "if they are classes, list them in {classes}",
+    "ambiguous-missing": "pass {missing:0} if -1 and 1 are the classes, {missing:-1} if 0 and 1 are, "
+    "{classes:[-1, 0, 1]} for three classes, or {kind:'ordinal'} for three grades",
+    "scores": "are these scores? {kind:'scores'} takes numbers",
+    "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
+    "kind-labels": "{kind:'labels'} takes them for names of classes",
     "spelling": "spell them alike, or list the classes in {classes}",
     "one-type": "give all votes as one type",
     "nan-is-missing": "a missing vote is NaN",
@@ -53,7 +53,7 @@ HINTS = {
 }
 _PARAMETERS = (
     *("missing", "classes", "positive", "unknown", "id_column", "ignore", "item", "voter", "label", "truth"),
-    *("encoding", "delimiter"),
+    *("encoding", "delimiter", "kind", "positive_from", "lower_is_positive"),
 )
 
 Spell = Callable[[str, str | None], str]

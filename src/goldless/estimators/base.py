@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from goldless.fitting.core import FitVotes, as_counts, reduce_votes
 from goldless.fitting.facts import NO_LABELS, KnownLabels
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.labelling import Written, write_labels
-from goldless.io.encode import encode_by, policy
+from goldless.io.encode import encode_by, encode_by_bins, policy
 from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
 from goldless.votes.alphabet import LabelRules
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
+from goldless.votes.kinds import NumberRules
 from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes
 
@@ -34,6 +36,9 @@ class VoteEstimator(BaseEstimator, ABC):
     missing: Any
     positive: Any
     classes: Any
+    kind: Any
+    lower_is_positive: Any
+    positive_from: Any
     fitted_: Fitted
 
     _min_voters = 3  # with fewer it refuses to fit
@@ -134,7 +139,9 @@ class VoteEstimator(BaseEstimator, ABC):
             raise TypeError(f"This needs votes in memory, an array or a frame, and not a {type(X).__name__}.")
         return votes
 
-    def _open(self, X: Any, *, reset: bool, unknown: str = "error") -> Votes | VoteSource:
+    def _open(
+        self, X: Any, *, reset: bool, unknown: str = "error", sample_weight: ArrayLike | None = None
+    ) -> Votes | VoteSource:
         """Encode votes, or find out what a stream of votes holds; later than at fit, check them against the fit.
 
         ``unknown`` is what a label is that the fit never saw: an "error", or "missing".
@@ -143,20 +150,33 @@ class VoteEstimator(BaseEstimator, ABC):
             self._check_parameters()
             if "fitted_" in vars(self):
                 del self.fitted_  # a fit that fails leaves nothing of an earlier one
-            rules = LabelRules.of(self.classes, self.missing, self.positive)
+            numbers = NumberRules.of(self.kind, self.lower_is_positive, self.positive_from)
+            rules = LabelRules.of(self.classes, self.missing, self.positive, numbers=numbers)
+            votes = self._encode(X, rules, sample_weight)
         else:
             rules = LabelRules.of(self.fitted_.classes, self.missing, unknown=policy(unknown))
-        votes = self._encode(X, rules)
+            votes = self._encode_as_fitted(X, rules)
         if reset:
             self._check_classes(len(votes.classes))
         else:
             self._check_columns(votes)
         return votes
 
-    def _encode(self, X: Any, rules: LabelRules) -> Votes | VoteSource:
+    def _encode(self, X: Any, rules: LabelRules, sample_weight: ArrayLike | None) -> Votes | VoteSource:
         """Encode votes, or find out what a stream of votes holds."""
         stream = as_stream(X)
-        return encode_by(X, rules) if stream is None else stream.open_by(rules)
+        if stream is not None:
+            return stream.open_by(rules)
+        return encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
+
+    def _encode_as_fitted(self, X: Any, rules: LabelRules) -> Votes | VoteSource:
+        """Encode votes as those of the fit were, or a stream of votes."""
+        stream, fitted = as_stream(X), self.fitted_
+        if stream is not None:
+            return stream.open_by(rules, fitted.bins)
+        if fitted.bins is None:
+            return encode_by(X, replace(rules, numbers=NumberRules("labels")))
+        return encode_by_bins(X, rules, fitted.classes, fitted.bins)
 
     def _check_classes(self, n_classes: int) -> None:
         """Refuse more than two classes where the method is for two."""
@@ -188,7 +208,7 @@ class VoteEstimator(BaseEstimator, ABC):
 
     def _read_for_fit(self, X: Any, sample_weight: ArrayLike | None, known: KnownLabels = NO_LABELS) -> FitVotes:
         """Encode, check, collapse and count; pick out the rows with a known label."""
-        votes = self._open(X, reset=True)
+        votes = self._open(X, reset=True, sample_weight=sample_weight)
         self._check_voters(votes.n_voters)
         if isinstance(votes, VoteSource):
             if sample_weight is not None:
@@ -267,7 +287,7 @@ class VoteEstimator(BaseEstimator, ABC):
         votes = self._open(X, reset=False, unknown=unknown)
         if isinstance(votes, VoteSource):
             return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
-        return on_distinct_rows(votes.codes, votes.n_classes, of_codes)
+        return on_distinct_rows(votes.codes, votes.n_symbols, of_codes)
 
     def decision_function(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
         """Return the log-odds that decide.

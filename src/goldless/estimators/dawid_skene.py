@@ -37,7 +37,15 @@ class DawidSkene(TreeEstimator):
     positive : label, optional
         Of two labels the one to call positive; by default the second in sorted order.
     classes : array-like of label, optional
-        Labels there may be, in order; by default those that occur, sorted.
+        Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
+        (negative, positive), by default 0 and 1.
+    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
+        What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
+        numbers" in the documentation). "auto" looks at them.
+    lower_is_positive : bool or list of voters, optional
+        Voters, by name or column number, that mean positive by low numbers; True for all.
+    positive_from : float, optional
+        The smallest number that means positive: the user's own cut.
 
     Attributes
     ----------
@@ -81,6 +89,9 @@ class DawidSkene(TreeEstimator):
         missing: Any = None,
         positive: Any = None,
         classes: Any = None,
+        kind: Any = "auto",
+        lower_is_positive: Any = None,
+        positive_from: float | None = None,
     ):
         self.prior = prior
         self.balance_prior = balance_prior
@@ -90,6 +101,9 @@ class DawidSkene(TreeEstimator):
         self.missing = missing
         self.positive = positive
         self.classes = classes
+        self.kind = kind
+        self.lower_is_positive = lower_is_positive
+        self.positive_from = positive_from
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> DawidSkene:
         """Estimate accuracies. ``y`` is ignored.

@@ -69,7 +69,15 @@ class LatentSML(TreeEstimator):
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
     classes : array-like of label, optional
-        Labels there may be, in order; by default those that occur, sorted.
+        Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
+        (negative, positive), by default 0 and 1.
+    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
+        What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
+        numbers" in the documentation). "auto" looks at them.
+    lower_is_positive : bool or list of voters, optional
+        Voters, by name or column number, that mean positive by low numbers; True for all.
+    positive_from : float, optional
+        The smallest number that means positive: the user's own cut.
 
     Attributes
     ----------
@@ -167,6 +175,9 @@ class LatentSML(TreeEstimator):
         missing: Any = None,
         positive: Any = None,
         classes: Any = None,
+        kind: Any = "auto",
+        lower_is_positive: Any = None,
+        positive_from: float | None = None,
     ):
         self.structure = structure
         self.n_groups = n_groups
@@ -184,6 +195,9 @@ class LatentSML(TreeEstimator):
         self.missing = missing
         self.positive = positive
         self.classes = classes
+        self.kind = kind
+        self.lower_is_positive = lower_is_positive
+        self.positive_from = positive_from
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.estimators import incremental
 from goldless.estimators.base import VoteEstimator
 from goldless.fitting.majority import fit_majority
+from goldless.fitting.numbers import consensus_of
+from goldless.maths.tree import log_rates
 from goldless.kernels.sparse import Codes, codes_of_voters, tally
 
 
 class MajorityVote(VoteEstimator):
-    """Label every item by the class with most of its votes.
+    """Label every item by the class with most of its votes, or by the mean rank of its numbers.
 
     Parameters
     ----------
@@ -26,7 +28,15 @@ class MajorityVote(VoteEstimator):
     positive : label, optional
         Of two labels the one to call positive; by default the second in sorted order.
     classes : array-like of label, optional
-        Labels there may be, in order; by default those that occur, sorted.
+        Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
+        (negative, positive), by default 0 and 1.
+    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
+        What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
+        numbers" in the documentation). "auto" looks at them.
+    lower_is_positive : bool or list of voters, optional
+        Voters, by name or column number, that mean positive by low numbers; True for all.
+    positive_from : float, optional
+        The smallest number that means positive: the user's own cut.
 
     Attributes
     ----------
@@ -48,6 +58,10 @@ class MajorityVote(VoteEstimator):
     items stay finite; of two classes the log-odds, or with ``decision="mean"`` the mean vote (-1 to 1) less the cut. A tie goes to the class that has more votes at fit. A voter that
     always says the same thing tells items apart as little as one that never votes, and is not counted.
 
+    Of votes that are numbers ``predict_proba`` is the mean of the voters' midranks, the share of its own answers that
+    a voter puts below this one: the consensus score, and the best order of the items known without labels. From one
+    half on an item is labelled positive, or from the user's cut (``positive_from``).
+
     Examples
     --------
     >>> from goldless import MajorityVote
@@ -62,12 +76,23 @@ class MajorityVote(VoteEstimator):
     merge = incremental.merge
 
     def __init__(
-        self, *, decision: str = "most", missing: Any = None, positive: Any = None, classes: Any = None
+        self,
+        *,
+        decision: str = "most",
+        missing: Any = None,
+        positive: Any = None,
+        classes: Any = None,
+        kind: Any = "auto",
+        lower_is_positive: Any = None,
+        positive_from: float | None = None,
     ):
         self.decision = decision
         self.missing = missing
         self.positive = positive
         self.classes = classes
+        self.kind = kind
+        self.lower_is_positive = lower_is_positive
+        self.positive_from = positive_from
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MajorityVote:
         """Count votes. ``y`` is ignored."""
@@ -87,12 +112,17 @@ class MajorityVote(VoteEstimator):
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         self._check_parameters()
+        if self.fitted_.bins is not None:
+            return log_rates(self._probability(codes))
         log_votes = np.log(self._votes_for(codes) + 1)
         if self.decision == "most" or self.fitted_.cut is None:
             return log_votes
         return self.fitted_.cut.log_odds(self.fitted_, codes, log_votes)
 
     def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        if self.fitted_.bins is not None:
+            consensus = consensus_of(self.fitted_, codes)
+            return np.stack([1 - consensus, consensus], axis=1)
         votes = self._votes_for(codes)
         total = votes.sum(axis=1, keepdims=True)
         return np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1])
@@ -102,5 +132,8 @@ class MajorityVote(VoteEstimator):
         return tally(counted, self.fitted_.n_classes)
 
     def predict_proba(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
-        """Return the share of votes for each class; equal shares for an item nobody voted on."""
+        """Return the share of votes for each class; equal shares for an item nobody voted on.
+
+        Of numbers it is the consensus, the mean of midranks: an order of the items, and no probability of the truth.
+        """
         return super().predict_proba(X, unknown=unknown)

@@ -27,7 +27,15 @@ class OracleCI(TreeEstimator):
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
     classes : array-like of label, optional
-        Labels there may be, in order; by default those that occur, sorted.
+        Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
+        (negative, positive), by default 0 and 1.
+    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
+        What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
+        numbers" in the documentation). "auto" looks at them.
+    lower_is_positive : bool or list of voters, optional
+        Voters, by name or column number, that mean positive by low numbers; True for all.
+    positive_from : float, optional
+        The smallest number that means positive: the user's own cut.
 
     Attributes
     ----------
@@ -37,11 +45,24 @@ class OracleCI(TreeEstimator):
 
     _min_voters = 1
 
-    def __init__(self, *, decision: str = "ml", missing: Any = None, positive: Any = None, classes: Any = None):
+    def __init__(
+        self,
+        *,
+        decision: str = "ml",
+        missing: Any = None,
+        positive: Any = None,
+        classes: Any = None,
+        kind: Any = "auto",
+        lower_is_positive: Any = None,
+        positive_from: float | None = None,
+    ):
         self.decision = decision
         self.missing = missing
         self.positive = positive
         self.classes = classes
+        self.kind = kind
+        self.lower_is_positive = lower_is_positive
+        self.positive_from = positive_from
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,7 +96,15 @@ class OracleLatent(TreeEstimator):
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
     classes : array-like of label, optional
-        Labels there may be, in order; by default those that occur, sorted.
+        Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
+        (negative, positive), by default 0 and 1.
+    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
+        What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
+        numbers" in the documentation). "auto" looks at them.
+    lower_is_positive : bool or list of voters, optional
+        Voters, by name or column number, that mean positive by low numbers; True for all.
+    positive_from : float, optional
+        The smallest number that means positive: the user's own cut.
 
     Attributes
     ----------
@@ -93,12 +122,18 @@ class OracleLatent(TreeEstimator):
         missing: Any = None,
         positive: Any = None,
         classes: Any = None,
+        kind: Any = "auto",
+        lower_is_positive: Any = None,
+        positive_from: float | None = None,
     ):
         self.latent_model = latent_model
         self.decision = decision
         self.missing = missing
         self.positive = positive
         self.classes = classes
+        self.kind = kind
+        self.lower_is_positive = lower_is_positive
+        self.positive_from = positive_from
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> OracleLatent:
         """Learn the names of the classes; everything else is given."""

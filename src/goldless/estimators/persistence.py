@@ -17,6 +17,7 @@ from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Guard, Settled
 from goldless.maths.tree import TreeModel
+from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
 from goldless.whole_file import whole_file
@@ -26,7 +27,8 @@ VERSION = 2
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        Alternative, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Settled, TreeModel,
+        Alternative, Bins, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Settled,
+        TreeModel,
         VoteSample,
     )
 }  # fmt: skip

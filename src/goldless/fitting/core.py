@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import warn_user
 from goldless.fitting.fitted import Fitted
+from goldless.fitting.numbers import RankedVotes
 from goldless.maths.checks import relabel
-from goldless.maths.covariance import CovarianceEstimate
+from goldless.maths.covariance import CovarianceEstimate, covariance_of_values
+from goldless.maths.ordered import midranks_of
 from goldless.maths.structure.prices import items_to_share
 from goldless.maths.tree import TreeModel, embed
 from goldless.votes.counted import CountedVotes
@@ -92,7 +94,7 @@ class FitVotes:
         pairs = self.counted.sketch.pairs.voters(self.voters[self.compared])
         if self.unseen is not None:
             pairs = pairs + self.unseen.pairs.voters(self.compared)
-        return pairs.covariance()
+        return self._covariance_of(pairs, self.voters[self.compared])
 
     @property
     def shown(self) -> NDArray[np.int64] | None:
@@ -103,16 +105,35 @@ class FitVotes:
     @property
     def shown_covariance(self) -> NDArray[np.float64]:
         """Covariance of these voters."""
-        return (self.covariance if self.shown is not None else self.counted.sketch.pairs.covariance()).covariance
+        if self.shown is not None:
+            return self.covariance.covariance
+        return self._covariance_of(self.counted.sketch.pairs, np.arange(self.votes.n_voters)).covariance
+
+    def _covariance_of(self, pairs: PairTables, voters: NDArray[np.int64]) -> CovarianceEstimate:
+        """Return the covariance of some voters: of their labels, or of the midranks of their numbers."""
+        if self.votes.bins is None:
+            return pairs.covariance()
+        return covariance_of_values(pairs.tables, midranks_of(self.symbol_share[voters]))
+
+    @cached_property
+    def ranked(self) -> RankedVotes | None:
+        """What the numbers of the fitted voters stand for; None if votes are labels."""
+        if self.votes.bins is None:
+            return None
+        return RankedVotes(self.votes.bins.subset(self.voters), self.symbol_share[self.voters])
 
     @property
     def tie_order(self) -> NDArray[np.int64]:
         """The classes in the order of how often the fitted voters vote for them; of several, the first one first."""
+        if self.votes.bins is not None:
+            return np.arange(self.n_classes)
         return np.argsort(-self.cast.sum(axis=1), kind="stable")
 
     @property
     def one_sided(self) -> bool:
         """Whether more than half of the votes come from voters that only ever say one class."""
+        if self.votes.bins is not None:
+            return False
         of_voters = self.cast.sum(axis=0)
         return bool(2 * of_voters[(self.cast > 0).sum(axis=0) == 1].sum() > of_voters.sum())
 
@@ -136,6 +157,8 @@ class FitVotes:
             tie_order=self.tie_order,
             how_counted=self.counted.how,
             informative=self.core_voter >= 0,
+            bins=self.votes.bins,
+            symbol_share=None if self.votes.bins is None else self.symbol_share,
             **more,
         )
 
@@ -188,6 +211,8 @@ def reduce_votes(counted: CountedVotes, name: str, least: int, merges_copies: bo
 
 
 def _classes(votes: Votes) -> str:
+    if votes.bins is not None:
+        return "several numbers"
     return "both classes" if votes.n_classes == 2 else "several classes"
 
 
@@ -231,7 +256,7 @@ def _warn_about(counted: CountedVotes, informative: NDArray, copy_of: NDArray, m
     if len(constant):
         warn_user(f"Always the same vote from {named(constant)}: kept with accuracy 0.5, without influence.")
     unused = np.flatnonzero(cast.sum(axis=1) == 0)
-    if len(unused):
+    if len(unused) and votes.bins is None:
         named_classes = ", ".join(repr(label) for label in votes.classes[unused].tolist())
         warn_user(f"Nobody votes for {named_classes}: without known labels of it no item is labelled so.")
     copies = np.flatnonzero(copy_of != np.arange(votes.n_voters))

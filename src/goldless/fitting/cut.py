@@ -59,9 +59,7 @@ class Cut:
     factors: NDArray[np.float64]
     models: tuple[TreeModel, ...] = ()
 
-    def log_odds(
-        self, fitted: Fitted, codes: NDArray[np.int8], evidence: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def log_odds(self, fitted: Fitted, codes: NDArray[np.int8], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what decides for rows of codes, a column for each class; zero for an item without a vote."""
         score = terms_of(fitted, self.models, codes, evidence) @ self.factors - self.at
         if not len(fitted.abstainers if fitted.abstainers is not None else ()):

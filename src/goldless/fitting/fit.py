@@ -29,12 +29,29 @@ from goldless.fitting.groups import FoundGroups, find_groups, with_groups
 from goldless.fitting.known_labels import WithLabels, with_label_voter
 from goldless.fitting.levels import fit_levels, supported_levels
 from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_stage_estimate
+from goldless.fitting.numbers import (
+    RankedVotes,
+    are_two_classes,
+    scale_or_classes,
+    spectral_ranks,
+    tempered,
+    with_labels,
+)
 from goldless.fitting.settling import describe_settled, is_open, known_rates, most_different, settle
 from goldless.fitting.silence import silent_sums, with_silent_voters
 from goldless.fitting.skill import Explained, best_root, takes_skill_for_echo, undecided
-from goldless.fitting.solve import Balanced, Solver, balance_prior_items, fit_balanced, free_balance, pooled_votes
+from goldless.fitting.solve import (
+    Balanced,
+    Solver,
+    balance_prior_items,
+    fit_balanced,
+    free_balance,
+    pooled_votes,
+    start_of,
+)
 from goldless.kernels.sparse import Codes, codes_of_voters, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
+from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
 from goldless.maths.tree import TreeModel, log_rates
@@ -72,6 +89,10 @@ def start_prior(votes: FitVotes, options: FitOptions, groups: NDArray[np.int64],
     if isinstance(items, str) or not items >= 0:
         raise ValueError(f"balance_prior must be 'auto' or a number of items, got {options.balance_prior!r}")
     n_classes, (right, wrong) = votes.n_classes, options.prior
+    if votes.ranked is not None:
+        ranked = votes.ranked
+        prior = Dirichlet.of_classes(groups, 2, right, wrong, items / 2, ordered=ranked.ordered)
+        return replace(prior, known_prior=ranked.class_prior)
     pooled = pooled_votes(n_classes, len(groups))
     return Dirichlet.of_classes(groups, n_classes, right, wrong, items / n_classes, pooled)
 
@@ -106,7 +127,10 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         calibration = calibrated_to(votes.table, fit.table_model, fit.free)
     core = model.subset(np.arange(votes.sums.n_voters))
     levels = _find_levels(votes, sums, options, model, result, prior, known)
-    if calibration is None or levels or len(abstainers):
+    separation = None
+    if votes.ranked is not None:
+        calibration, separation = _calibrate(votes, votes.ranked, core, facts)
+    elif calibration is None or levels or len(abstainers):
         calibration = Calibration(1.0, core.class_balance)
     fitted = votes.fitted(
         core,
@@ -120,8 +144,9 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         grouping=grouping,
         facts=facts,
         settled=settled,
+        separation=separation,
     )
-    if votes.n_classes == 2:
+    if votes.n_classes == 2 and votes.ranked is None:
         fitted = replace(fitted, cut=_find_cut(votes, fitted, facts, settled, options, found.overdispersion))
     return _with_sample(votes, fitted)
 
@@ -130,8 +155,13 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate voters that are independent given the label, by EM from one soft vote each (Dawid and Skene)."""
     groups = np.arange(votes.sums.n_voters)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
+    calibration, separation = None, None
+    if votes.ranked is not None:
+        calibration, separation = _calibrate(votes, votes.ranked, fit.result.model, None)
     return votes.fitted(
         fit.result.model,
+        calibration=calibration,
+        separation=separation,
         convergence=_convergence(fit.result),
         balance_items=fit.prior.balance,
         pseudo_votes=options.prior,
@@ -142,13 +172,15 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate independent voters of two classes from second and third moments, then by EM."""
     rule = ImbalanceRule(options.imbalance)
     sums = votes.sums
-    # where EM follows, moments of a sample are a good start
-    model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
+    if votes.ranked is not None:
+        return _fit_spectral_ranks(votes, votes.ranked)
     if votes.shown is not None:
         raise ValueError(
             f"SpectralMetaLearner compares every two voters, and the {votes.votes.n_voters:,} of this crowd are too "
             "many: use DawidSkene or LatentSML."
         )
+    # where EM follows, moments of a sample are a good start
+    model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
     covariance = Grouping(
         votes.shown_covariance,
         *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
@@ -166,6 +198,21 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
         pseudo_votes=options.prior,
         grouping=covariance,
     )
+
+
+def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
+    """Weigh ranks by the leading rank-one part of their covariance (SUMMA)."""
+    estimate = votes.covariance
+    model = spectral_ranks(ranked, spectral_loadings(estimate.covariance, estimate.known).clip(-0.99, 0.99))
+    calibration, separation = _calibrate(votes, ranked, model, None)
+    everyone = votes.shown_covariance
+    grouping = Grouping(
+        everyone,
+        *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
+        residual=0.0, residual_path={}, overdispersion=covariance_misfit(estimate), alternatives=(), ambiguous=False,
+        verdict="",
+    )  # fmt: skip
+    return votes.fitted(model, calibration=calibration, separation=separation, grouping=grouping)
 
 
 # -- the steps ----------------------------------------------------------------------------------------------
@@ -188,12 +235,14 @@ def _fit_groups(
     """Estimate the parameters for given groups; the prior on the class balance may give way."""
     sums = votes.sums
     prior = start_prior(votes, options, groups, overdispersion)
+    if votes.ranked is not None:
+        return _fit_ranked(votes, options, prior, groups, overdispersion, finish)
     if options.start == "two-stage" or not options.em:
         rule, hard = ImbalanceRule(options.imbalance), options.latent_values == "hard"
         on = replace(sums, engine=None) if options.em else sums
         start = two_stage_estimate(on, votes.covariance, groups, rule, hard)
     else:
-        start = prior.maximise(sums.packed(groups).unit_votes())
+        start = start_of(sums, groups, prior)
     if not options.em:
         ended = EMResult(start, np.nan, np.array([]), 0, True, 0.0)
         return _Fit(ended, prior, start, np.nan)
@@ -201,7 +250,7 @@ def _fit_groups(
     if votes.n_classes > 2 and votes.one_sided:  # votes that name one class each say nothing about the balance
         even = np.full(votes.n_classes, 1 / votes.n_classes)
         prior = replace(prior, known_prior=even, pooled=0.0)
-        fit = Balanced(solver.run(prior.maximise(sums.packed(groups).unit_votes()), prior), prior)
+        fit = Balanced(solver.run(start_of(sums, groups, prior), prior), prior)
     elif isinstance(options.balance_prior, str):
         fit = fit_balanced(solver, start, prior, sums.table.n_items, overdispersion)
     else:
@@ -209,6 +258,25 @@ def _fit_groups(
     on_table = fit.result
     result = solver.finish(on_table, fit.prior) if finish else on_table
     return _Fit(result, fit.prior, on_table.model, on_table.log_likelihood, fit.free)
+
+
+def _fit_ranked(
+    votes: FitVotes,
+    options: FitOptions,
+    prior: Dirichlet,
+    groups: NDArray[np.int64],
+    overdispersion: float,
+    finish: bool,
+) -> _Fit:
+    """Estimate the parameters of voters that say numbers; a class balance that they state is held."""
+    solver = Solver.of(votes.sums, options.max_iter, options.tol)
+    start = start_of(votes.sums, groups, prior)
+    if prior.known_prior is None and isinstance(options.balance_prior, str):
+        fit = fit_balanced(solver, start, prior, votes.table.n_items, overdispersion)
+    else:
+        fit = Balanced(solver.run(start, prior), prior)
+    result = solver.finish(fit.result, fit.prior) if finish else fit.result
+    return _Fit(result, fit.prior, fit.result.model, fit.result.log_likelihood)
 
 
 def _believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[FoundGroups, _Fit, Guard | None]:
@@ -222,7 +290,7 @@ def _believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[
     fit = partial(_fit_groups, votes, options, overdispersion=found.overdispersion)
     alone = np.arange(len(found.groups))
     searched = isinstance(options.structure, str) and options.structure == "search"
-    if not searched or not options.em or found.groups.max() == len(alone) - 1:
+    if not searched or not options.em or found.groups.max() == len(alone) - 1 or votes.ranked is not None:
         return found, fit(groups=found.groups), None
     if votes.n_classes == 2:
         return _best_root(votes, found, fit)
@@ -365,13 +433,29 @@ def _with_facts(
     voters = np.arange(model.n_voters)
     of_voters = result.model.subset(voters)
     without = replace(result, model=of_voters)
-    if not isinstance(options.balance_prior, str) or len(abstainers):
+    if not isinstance(options.balance_prior, str) or len(abstainers) or votes.ranked is not None:
         return without, None
     again = partial(solver.finish_from, result.model)
     free = free_balance(again, votes.n_items, result.log_likelihood, known, overdispersion)
     if free is None:
         return without, None
     return without, calibrated_to(sums.table, of_voters, free.result.model.subset(voters))
+
+
+def _calibrate(
+    votes: FitVotes, ranked: RankedVotes, model: TreeModel, facts: Facts | None
+) -> tuple[Calibration, float]:
+    """Return what probabilities of voters that say numbers count with, and T: one scale or two classes."""
+    codes, counts = votes.table.codes, votes.table.weights
+    ratio = model.log_likelihood_ratio(codes)
+    separation = scale_or_classes(ratio, model.posterior(codes)[:, 1], counts)
+    line = Calibration(1.0, model.class_balance)
+    if not are_two_classes(separation, votes.n_items):
+        line = tempered(ratio, ranked.mean_midranks(codes), counts, model.class_prior)
+    if facts is not None and len(facts.rows):
+        known = model.log_likelihood_ratio(np.ascontiguousarray(votes.counted.picked.codes[:, votes.voters]))
+        line = with_labels(line, ratio, counts, known, facts.labels)
+    return line, separation
 
 
 def _find_levels(
@@ -384,7 +468,7 @@ def _find_levels(
     known: bool,
 ) -> tuple[TreeModel, ...]:
     """Return the hubs with kinds of items that the votes support, if they are wanted."""
-    if not (options.levels and options.em):
+    if not (options.levels and options.em) or votes.ranked is not None:
         return ()
     if votes.n_classes > 2 and covariance_misfit(votes.covariance) < _HARD_ITEMS_MISFIT:
         return ()

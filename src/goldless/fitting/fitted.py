@@ -15,6 +15,7 @@ from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
 from goldless.votes.sparse import SparseRows
@@ -202,6 +203,12 @@ class Fitted:
         Votes to judge panels by.
     patterns : PatternTable, SparseRows or None
         All votes so far, if they came in parts.
+    bins : Bins or None
+        How numbers became codes; None if votes are labels.
+    symbol_share : ndarray of shape (n_voters, n_symbols) or None
+        Share of the answers of each voter in each bin; None if votes are labels.
+    separation : float or None
+        Of numbers: T, about 1 if the votes are of two classes and clearly less if they are of one scale.
     """
 
     classes: NDArray
@@ -224,6 +231,9 @@ class Fitted:
     settled: Settled | None = None
     sample: VoteSample | None = None
     patterns: PatternTable | SparseRows | None = None
+    bins: Bins | None = None
+    symbol_share: NDArray[np.float64] | None = None
+    separation: float | None = None
 
     @property
     def n_voters(self) -> int:
@@ -234,6 +244,11 @@ class Fitted:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of codes that a vote may have."""
+        return len(self.classes) if self.bins is None else self.bins.n_symbols
 
     @cached_property
     def confusion(self) -> NDArray[np.float64]:
@@ -249,6 +264,15 @@ class Fitted:
     @property
     def recalls(self) -> NDArray[np.float64]:
         """Pr(vote = Y | Y) of every voter and class, shape (n_voters, n_classes)."""
+        if self.bins is not None:
+            says_positive = emission_leans(self.model.confusion)
+            return np.stack(
+                [
+                    (self.model.confusion[:, 0] * ~says_positive).sum(axis=1),
+                    (self.model.confusion[:, 1] * says_positive).sum(axis=1),
+                ],
+                axis=1,
+            )
         return self.model.recall if self.recall is None else self.recall
 
     # -- labels ---------------------------------------------------------------------------------------------
@@ -350,7 +374,14 @@ class Fitted:
             settled=None,
             sample=None if self.sample is None else self.sample.subset(columns),
             patterns=None,
+            bins=None if self.bins is None else self.bins.subset(columns),
+            symbol_share=None if self.symbol_share is None else self.symbol_share[columns],
         )
+
+
+def emission_leans(confusion: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which symbols of each voter are likelier if Y is positive, shape (n_voters, n_symbols)."""
+    return confusion[:, 1] > confusion[:, 0]
 
 
 def with_silence(codes: Codes, voters: NDArray[np.int64]) -> Codes:

@@ -82,7 +82,7 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
     if isinstance(structure, str) and structure == "paper":
         found = assign_groups(covariance, n_groups=n_groups, score=score)
         groups, path = found.groups, found.residual_path
-    elif isinstance(structure, str) and structure == "search" and n_fitted >= _FEWEST_VOTERS:
+    elif isinstance(structure, str) and structure == "search" and _can_be_searched(votes):
         searched = _search(estimate, compared, votes.n_items, n_fitted)
         groups = groups if searched is None else searched.groups
     if groups.max() == 0:  # one group of all: its latent is Y
@@ -111,6 +111,15 @@ def with_groups(votes: FitVotes, found: FoundGroups, groups: NDArray[np.int64]) 
     fit = residual(filled_covariance(votes.covariance), relabel(groups[compared]))
     v_on, v_off = (votes.spread(_placed(part, compared, len(groups))) for part in (fit.v_on, fit.v_off))
     return replace(found, groups=groups, v_on=v_on, v_off=v_off, residual=fit.value)
+
+
+def _can_be_searched(votes: FitVotes) -> bool:
+    """Whether there are enough voters, and if they say numbers, ten items for each of them.
+
+    Ranks of 20 to 35 readers on 150 items merged 10 to 13 of them away, and cost 3 to 9 points of AUC.
+    """
+    enough = votes.votes.bins is None or votes.n_items >= 10 * votes.sums.n_voters
+    return enough and votes.sums.n_voters >= _FEWEST_VOTERS
 
 
 def _search(

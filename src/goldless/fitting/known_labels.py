@@ -91,7 +91,9 @@ class WithLabels:
 
 def with_label_voter(model: TreeModel) -> TreeModel:
     """Return the model with one more voter, alone and certain, that speaks the known labels."""
-    return with_voters_alone(model, certain_votes(model.n_classes)[None])
+    votes = np.zeros((1, model.n_classes, model.n_symbols))
+    votes[0, :, : model.n_classes] = certain_votes(model.n_classes)
+    return with_voters_alone(model, votes)
 
 
 def with_voters_alone(model: TreeModel, votes: NDArray[np.float64]) -> TreeModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,12 +11,21 @@ from numpy.typing import NDArray
 from goldless.fitting.core import FitVotes
 from goldless.fitting.cut import VOTE_TEMPER, Cut, mean_votes, tempered_cut
 from goldless.fitting.fitted import Fitted
+from goldless.fitting.solve import start_of
 from goldless.kernels.sparse import Codes, tally, weighted_votes
+from goldless.maths.em import Dirichlet
 from goldless.maths.tree import independent_model
 
 
 def fit_majority(votes: FitVotes) -> Fitted:
-    """Count how voters vote given the majority; a tie is shared evenly among its classes."""
+    """Count how voters vote given the majority; a tie is shared evenly among its classes.
+
+    Of numbers the majority is the consensus, the mean of midranks: an item is positive as far as its rank is high.
+    """
+    if votes.ranked is not None:
+        groups = np.arange(votes.sums.n_voters)
+        prior = Dirichlet.of_classes(groups, 2, 0.0, 0.0, 0.0, ordered=replace(votes.ranked.ordered, strength=0.01))
+        return votes.fitted(start_of(votes.sums, groups, prior))
     said, items = votes.sums.sum(partial(_count, votes.n_classes))
     total = said.sum(axis=2, keepdims=True)
     confusion = np.where(total > 0, said / np.where(total > 0, total, 1), 1 / votes.n_classes)

@@ -11,7 +11,7 @@ from scipy.special import log_softmax, logsumexp
 
 from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_groups
 from goldless.fitting.core import FitVotes
-from goldless.fitting.facts import Facts, certain_votes
+from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Settled
 from goldless.fitting.solve import fit_groups
 from goldless.kernels.sparse import codes_of_voters
@@ -202,5 +202,7 @@ def known_rates(votes: FitVotes, facts: Facts, prior: Dirichlet, model: TreeMode
     n_classes = votes.n_classes
     for column in np.flatnonzero(~np.isnan(facts.confusion[:, 0, 0]) & (votes.core_voter >= 0)):
         known[votes.core_voter[column], :n_classes, :n_classes] = facts.confusion[column]
-    known[-1] = certain_votes(n_classes)
-    return replace(prior.for_groups(model.groups), known_votes=known, known_prior=facts.class_prior)
+    known[-1] = model.votes[-1]
+    prior = prior.for_groups(model.groups)
+    stated = prior.known_prior if facts.class_prior is None else facts.class_prior
+    return replace(prior, known_votes=known, known_prior=stated)

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.fitting.numbers import soft_votes
 from goldless.maths.em import Dirichlet, EMResult, ExpectedCounts, run_em
 from goldless.maths.em_large import finish_em
 from goldless.maths.tree import TreeModel
@@ -151,7 +152,14 @@ class Balanced:
 def fit_groups(votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet, max_iter: int, tol: float) -> EMResult:
     """Run EM on the table for given groups from one soft vote a unit."""
     packed, prior = votes.packed(groups), prior.for_groups(groups)
-    return run_em(prior.maximise(packed.unit_votes()), packed.expect, prior=prior, max_iter=max_iter, tol=tol)
+    return run_em(start_of(votes, groups, prior), packed.expect, prior=prior, max_iter=max_iter, tol=tol)
+
+
+def start_of(votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet) -> TreeModel:
+    """Return the model of one soft vote a unit."""
+    if prior.ordered is None:
+        return prior.maximise(votes.packed(groups).unit_votes())
+    return prior.maximise(soft_votes(prior.ordered, votes.table, groups))
 
 
 def fit_balanced(solver: Solver, start: TreeModel, prior: Dirichlet, n_items: int, overdispersion: float) -> Balanced:

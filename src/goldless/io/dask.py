@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from goldless.errors import VotesError
 from goldless.io.encode import columns_of, labels_in
+from goldless.io.number_streams import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table, row_names
 from goldless.io.readers.stream import FileVotes, Piece, list_pieces
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
+from goldless.votes.bins import Levels
 from goldless.votes.dask import DaskEngine, make_all, new_or
 from goldless.votes.engine import StreamEngine
+from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows, joined
 from goldless.votes.source import Passes, VoteSource
 
@@ -25,7 +28,12 @@ Answers = list[tuple[Any, Beside]]  # what a function says of rows, with what st
 
 
 def open_dask(
-    collection: Any, client: Any, rules: LabelRules, memory_limit: int, progress: Progress | None
+    collection: Any,
+    client: Any,
+    rules: LabelRules,
+    known: NumberAlphabet | None,
+    memory_limit: int,
+    progress: Progress | None,
 ) -> VoteSource:
     """Return a Dask DataFrame, or a bag of blocks, as a source.
 
@@ -36,7 +44,7 @@ def open_dask(
     parts = np.ravel(np.array(collection.to_delayed(), dtype=object)).tolist()
     client = client or _running_client()
     run = _Here() if client is None else _OnCluster(client)
-    alphabet, voters, n_voters = _look_at(parts, run, rules)
+    alphabet, voters, n_voters = _look_at(parts, run, rules, known)
 
     def open_in(alphabet: Alphabet) -> Passes:
         pack = _PackPartition(alphabet, voters, n_voters)
@@ -147,14 +155,25 @@ def _compute(function: Callable[[Any], Any], part: Any) -> Any:
 # -- partitions to rows -------------------------------------------------------------------------------------
 
 
-def _look_at(parts: list[Any], run: Any, rules: LabelRules) -> tuple[Alphabet, NDArray | None, int]:
-    """Return the alphabet of the first partitions that hold two labels, and names and number of the voters."""
+def _look_at(
+    parts: list[Any], run: Any, rules: LabelRules, known: NumberAlphabet | None
+) -> tuple[Alphabet, NDArray | None, int]:
+    """Return the alphabet of the first partitions that hold two labels, and names and number of the voters.
+
+    Of numbers all partitions are gone through, to cut bins.
+    """
     labels: dict[Any, None] = {}
     columns, alphabet = None, None
     for part in parts:  # usually the first is enough
-        found, of_part = run.result(run.start(_look, part))
+        kinds, found, of_part = run.result(run.start(partial(_look, rules), part))
         labels.update(dict.fromkeys(found))
         columns = of_part if columns is None else columns
+        if columns is not None and known is not None:
+            return known, *columns
+        if columns is not None and kinds is not None:
+            counted = [run.start(partial(_count_levels, rules), part) for part in parts]
+            levels = reduce(added_levels, filter(None, map(run.result, counted)))
+            return alphabet_of_levels(levels, kinds, columns[0], rules), *columns
         try:
             alphabet = rules.alphabet(labels)
         except VotesError as error:
@@ -167,11 +186,20 @@ def _look_at(parts: list[Any], run: Any, rules: LabelRules) -> tuple[Alphabet, N
     return rules.alphabet(labels), *columns
 
 
-def _look(part: Any) -> tuple[list, tuple[NDArray | None, int] | None]:
-    """Return the labels of a partition, and names and number of its columns."""
+def _look(rules: LabelRules, part: Any) -> tuple[tuple[str, ...] | None, list, tuple[NDArray | None, int] | None]:
+    """Return the kinds of voters that say numbers, or the labels of a partition; names and number of its columns."""
     tables = _as_tables(part)
-    labels = dict.fromkeys(label for table in tables for label in labels_in(table))
-    return list(labels), columns_of(tables[0]) if tables else None
+    columns = columns_of(tables[0]) if tables else None
+    kinds = kinds_of_block(tables[0], rules) if tables else None
+    if kinds is not None:
+        return kinds, [], columns
+    return None, list(dict.fromkeys(label for table in tables for label in labels_in(table))), columns
+
+
+def _count_levels(rules: LabelRules, part: Any) -> list[Levels] | None:
+    """Count the answers of every voter of a partition; None if it is empty."""
+    tables = _as_tables(part)
+    return reduce(added_levels, (levels_of(table, rules) for table in tables)) if tables else None
 
 
 def _as_tables(part: Any) -> list[Any]:

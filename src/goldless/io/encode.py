@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.io.arrays import table_of
+from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
 from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import (
     MISSING,
@@ -22,6 +23,9 @@ from goldless.votes.alphabet import (
     listed,
     short_repr,
 )
+from goldless.votes.bins import Bins
+from goldless.votes.kinds import NumberRules
+from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.votes import Votes
 
 
@@ -32,14 +36,18 @@ def encode_votes(
     missing: Any = None,
     positive: Any = None,
     unknown: str = "error",
+    kind: Any = "auto",
+    lower_is_positive: Any = None,
+    positive_from: float | None = None,
 ) -> Votes:
     """Encode votes.
 
     Parameters
     ----------
     X : array-like or frame of shape (n_items, n_voters)
-        Two to a hundred distinct labels of any type; NaN, None and NA are missing votes. Frames of pandas, polars and
-        pyarrow are read column by column (through narwhals). Votes that are encoded already pass through.
+        Two to a hundred distinct labels of any type, or numbers; NaN, None and NA are missing votes. Frames of
+        pandas, polars and pyarrow are read column by column (through narwhals). Votes that are encoded already pass
+        through.
     classes : array-like of shape (n_classes,), optional
         Labels there may be, in order, of two (negative, positive); by default those that occur, sorted.
     missing : label, optional
@@ -48,6 +56,12 @@ def encode_votes(
         Of two labels the one to call positive; by default the second in sorted order.
     unknown : {"error", "missing"}, default="error"
         What a label besides ``classes`` is: an error, or no vote.
+    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
+        What the votes are; see :class:`~goldless.LatentSML`.
+    lower_is_positive : bool or list of voters, optional
+        Voters that mean positive by low numbers.
+    positive_from : float, optional
+        The smallest number that is positive.
 
     Raises
     ------
@@ -65,7 +79,8 @@ def encode_votes(
     >>> encode_votes([["a", "c", "b"]], classes=["c", "b", "a"]).codes
     array([[2, 0, 1]], dtype=int8)
     """
-    return encode_by(X, LabelRules.of(classes, missing, positive, policy(unknown)))
+    numbers = NumberRules.of(kind, lower_is_positive, positive_from)
+    return encode_by(X, LabelRules.of(classes, missing, positive, policy(unknown), numbers))
 
 
 def policy(unknown: str) -> str:
@@ -75,13 +90,21 @@ def policy(unknown: str) -> str:
     return "unseen" if unknown == "error" else unknown
 
 
-def encode_by(X: Any, rules: LabelRules) -> Votes:
-    """Encode votes in memory by what the user says about labels."""
+def encode_by(X: Any, rules: LabelRules, counts: Counts = lambda n_items: None) -> Votes:
+    """Encode votes in memory by what the user says about them.
+
+    ``counts`` returns how many items each of so many rows stands for: bins are cut by items.
+    """
+    if isinstance(X, Votes) and X.bins is not None:
+        return X
     if isinstance(X, Votes):
         kept = X.classes if rules.classes is None else rules.classes  # encoded once: their classes keep their order
         return _reencode(X, replace(rules, classes=kept, missing=()).alphabet(()))
     table = table_of(X)
     try:
+        kinds = kinds_in(table, rules)
+        if kinds is not None:
+            return encode_numbers(table, rules, kinds, counts)
         labels = table.labels() if rules.classes is None else ()
         return table.encoded(rules.alphabet(labels, place=table.first_place))
     except TypeError:
@@ -91,7 +114,18 @@ def encode_by(X: Any, rules: LabelRules) -> Votes:
 
 def encode_in(X: Any, alphabet: Alphabet) -> Votes:
     """Encode a block of votes in an alphabet that is known."""
+    if isinstance(alphabet, NumberAlphabet):
+        return encode_by_bins(X, alphabet.rules, alphabet.values, alphabet.bins)
     return _reencode(X, alphabet) if isinstance(X, Votes) else table_of(X).encoded(alphabet)
+
+
+def encode_by_bins(X: Any, rules: LabelRules, classes: NDArray, bins: Bins) -> Votes:
+    """Encode votes by the bins of a fit."""
+    if not isinstance(X, Votes):
+        return encode_in_bins(table_of(X), rules, classes, bins)
+    if X.bins is not bins:
+        raise ValueError("these votes were encoded by themselves, not by the bins of the fit: pass them as numbers")
+    return X
 
 
 def labels_in(X: Any) -> Iterable:

@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from goldless.errors import VotesError
 from goldless.io.encode import alphabet_of_blocks, columns_of, encode_in, policy
 from goldless.io.files import labels_of, read_table
+from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
 from goldless.io.readers.stream import TableReader, understand
 from goldless.io.roles import ReadOptions
 from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import Alphabet, LabelRules, as_classes
+from goldless.votes.bins import Bins
 from goldless.votes.engine import StreamEngine
+from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT
 from goldless.votes.source import GrowingAlphabet, Passes, VoteSource
@@ -109,16 +112,20 @@ class VoteStream:
         """Find out the voters and the first classes, or read all votes if they have to be in memory."""
         return self.open_by(LabelRules.of(classes, missing, positive, policy(unknown)))
 
-    def open_by(self, rules: LabelRules) -> VoteSource | Votes:
-        """Open the votes by what an estimator says about labels; what it leaves open this stream says."""
+    def open_by(self, rules: LabelRules, bins: Bins | None = None) -> VoteSource | Votes:
+        """Open the votes by what an estimator says about them; what it leaves open this stream says.
+
+        ``bins`` are those of a fit, by which numbers are coded.
+        """
         rules = rules.besides(self._options.rules)
+        known = None if bins is None else NumberAlphabet.of(rules.classes, bins, rules)  # type: ignore[arg-type]
         if isinstance(self.source, str | os.PathLike):
             return self._open_files(replace(self._options, rules=rules))
         if is_dask(self.source):
             from goldless.io.dask import open_dask
 
-            return open_dask(self.source, self.client, rules, self.memory_limit, self._progress)
-        return self._open_blocks(rules)
+            return open_dask(self.source, self.client, rules, known, self.memory_limit, self._progress)
+        return self._open_blocks(rules, known)
 
     def find_rows(self, items: Iterable[Any]) -> dict[Any, int]:
         """Return the row of each of some items, by their names: what ``anchors`` of a fit are given by.
@@ -166,7 +173,7 @@ class VoteStream:
         limit = self.memory_limit
         return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how)
 
-    def _open_blocks(self, rules: LabelRules) -> VoteSource:
+    def _open_blocks(self, rules: LabelRules, known: NumberAlphabet | None) -> VoteSource:
         source = self.source
         once = not callable(source) and iter(source) is source
         if once:
@@ -177,15 +184,19 @@ class VoteStream:
                     seen.append(table)
                     yield table
 
-            alphabet = alphabet_of_blocks(_tables(look), rules)
-            if not seen:
-                next(_tables(look), None)
-            open_raw: Callable[[], Iterable] = partial(chain, seen, source)
+            next(_tables(look), None)
             first = next(_tables(partial(iter, seen)), None)
+            # what is read once is cut by its first block
+            alphabet = known or _alphabet_of_numbers(first, lambda: iter([first]), rules)
+            if alphabet is None:
+                alphabet = alphabet_of_blocks(_tables(partial(chain, list(seen), look())), rules)
+            open_raw: Callable[[], Iterable] = partial(chain, seen, source)
         else:
             open_raw = source if callable(source) else partial(iter, source)
-            alphabet = alphabet_of_blocks(_tables(open_raw), rules)
             first = next(_tables(open_raw), None)
+            alphabet = known or _alphabet_of_numbers(first, partial(_tables, open_raw), rules)
+            if alphabet is None:
+                alphabet = alphabet_of_blocks(_tables(open_raw), rules)
         if first is None:
             raise VotesError("empty", "Found array with 0 sample(s): the source has no rows")
         blocks = _Blocks(partial(_tables, open_raw), *columns_of(first))
@@ -207,6 +218,14 @@ class VoteStream:
             return Passes(StreamEngine(makers, self._progress), partial(_apply_in_order, batches), growing)
 
         return VoteSource(alphabet, blocks.voters, blocks.n_voters, open_in, self.memory_limit, not once)
+
+
+def _alphabet_of_numbers(first: Any, blocks: Callable[[], Iterable[Any]], rules: LabelRules) -> NumberAlphabet | None:
+    """Return the alphabet of blocks of numbers; None if the first block is of labels."""
+    kinds = None if first is None else kinds_of_block(first, rules)
+    if kinds is None:
+        return None
+    return alphabet_of_levels(levels_of_blocks(blocks(), rules), kinds, columns_of(first)[0], rules)
 
 
 def as_stream(X: Any) -> VoteStream | None:

@@ -118,3 +118,59 @@ def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | Non
         np.where(cast.any(axis=0), variance, 1.0),
         np.where(cast.any(axis=0), mean, 0.0),
     )
+
+
+def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64]) -> CovarianceEstimate:
+    """Estimate the covariance of numbers that symbols stand for, such as midranks, scaled to unit variance.
+
+    For any function g_i of a voter's vote, ``Cov(g_i, g_j) = Var(alpha_k) D_i D_j`` within a group and
+    ``Cov(alpha_k, alpha_l) D_i D_j`` across, with ``D_i = E[g_i | +] - E[g_i | -]``: Lemma 1 as it stands.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
+        Items on which i said a and j said b.
+    values : ndarray of shape (n_voters, n_symbols)
+        What each symbol of each voter stands for.
+
+    Notes
+    -----
+    With x, y centred on the common items of a pair, ``r = mean(x y)`` has the sampling variance
+    ``(mean(x^2 y^2) - r^2) / n``. Both come from the moments ``mean(g^p h^q)`` with p, q up to 2.
+    """
+    cast = np.einsum("aaii->ia", tables)
+    share = cast / np.maximum(cast.sum(axis=1, keepdims=True), 1)
+    mean = (share * values).sum(axis=1, keepdims=True)
+    spread = np.sqrt((share * (values - mean) ** 2).sum(axis=1, keepdims=True))
+    scaled = (values - mean) / np.where(spread > 0, spread, 1.0)
+    both = tables.sum(axis=(0, 1))
+    enough = both >= 2
+    count = np.where(enough, both, 2).astype(float)
+    powers = [scaled.T**power for power in range(3)]
+    moment = {
+        (p, q): np.einsum("abij,ai,bj->ij", tables, powers[p], powers[q], optimize=True) / count
+        for p in range(3)
+        for q in range(3)
+    }
+    first, second = moment[1, 0], moment[0, 1]  # means of i and of j on the common items
+    biased = moment[1, 1] - first * second
+    squares = (
+        moment[2, 2]
+        - 2 * second * moment[2, 1]
+        - 2 * first * moment[1, 2]
+        + second**2 * moment[2, 0]
+        + first**2 * moment[0, 2]
+        + 4 * first * second * moment[1, 1]
+        - 3 * first**2 * second**2
+    )
+    biased, squares = (biased + biased.T) / 2, (squares + squares.T) / 2  # symmetric to the last bit
+    biased = np.where(enough, biased, 0.0)
+    standard_error = np.where(enough, np.sqrt(np.maximum(squares - biased**2, 0.0) / count), np.inf)
+    n_voters = len(values)
+    return CovarianceEstimate(
+        biased * count / (count - 1),
+        standard_error,
+        both,
+        np.ones(n_voters),
+        np.zeros(n_voters),
+    )

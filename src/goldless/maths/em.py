@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.vote_shares import shares_of_rows, sum_of_kinds
+from goldless.maths.ordered import AGAINST_ORDER, Ordered
 from goldless.maths.tree import VOTERS_AT_ONCE, TreeModel
 from goldless.progress import tell
 
@@ -69,6 +70,9 @@ class Dirichlet:
         Known probabilities of the states.
     known_votes : ndarray of the shape of ``start.votes``, or None
         Known probabilities of votes of voters that are alone, not a number where unknown.
+    ordered : Ordered or None
+        What is expected of voters whose symbols are in order, of two classes; it takes the place of ``right`` and
+        ``wrong`` for votes.
     """
 
     start: TreeModel
@@ -79,6 +83,7 @@ class Dirichlet:
     pooled: float = 0.0
     known_prior: NDArray[np.float64] | None = None
     known_votes: NDArray[np.float64] | None = None
+    ordered: Ordered | None = None
 
     @classmethod
     def of_classes(
@@ -89,20 +94,31 @@ class Dirichlet:
         wrong: float,
         balance: float,
         pooled: float = 0.0,
+        ordered: Ordered | None = None,
     ) -> Dirichlet:
-        """Return the pseudo-counts of a model whose states and symbols are the classes, ``balance`` items in each."""
+        """Return the pseudo-counts of a model whose states are the classes, ``balance`` items in each.
+
+        Its symbols are the classes too, or ordered bins.
+        """
         return cls(
-            even_model(groups, n_classes),
+            even_model(groups, n_classes, None if ordered is None else ordered.share.shape[1]),
             np.arange(n_classes),
             np.full(n_classes, float(balance)),
             right,
             wrong,
             pooled,
+            ordered=ordered,
         )
 
     def for_groups(self, groups: NDArray[np.int64]) -> Dirichlet:
-        """Return the same pseudo-counts for another grouping, nothing known."""
-        return replace(self, start=even_model(groups, self.start.n_classes), known_prior=None, known_votes=None)
+        """Return the same pseudo-counts for another grouping, perhaps with more voters; no votes are known.
+
+        Of labels the class balance is not known either; of ordered bins it is what the votes say.
+        """
+        if self.ordered is None:
+            return replace(self, start=even_model(groups, self.start.n_classes), known_prior=None, known_votes=None)
+        start = even_model(groups, self.start.n_classes, self.start.n_symbols)
+        return replace(self, start=start, known_votes=None, ordered=self.ordered.extended(len(groups)))
 
     def with_balance(self, balance: float) -> Dirichlet:
         """Return the pseudo-counts with another number of items in each class."""
@@ -146,7 +162,10 @@ class Dirichlet:
         pseudo = self._pseudo
         if self.pooled and self.start.states_are_classes:
             pseudo = pseudo + self._pull(counts.votes)
-        shares = shares_of_rows(counts.votes, pseudo, own[self.start.groups], _CLIP)
+        if self.ordered is None:
+            shares = shares_of_rows(counts.votes, pseudo, own[self.start.groups], _CLIP)
+        else:
+            shares = _shares(self.ordered.arranged(counts.votes + self.ordered.pseudo_votes()), axis=2)
         if not self.start.states_are_classes and self.start.n_symbols > 2:
             shares = self._with_shared_errors(counts.votes, shares)
         if self.known_votes is not None:
@@ -194,25 +213,39 @@ class Dirichlet:
             else np.where(np.isnan(self.known_votes), model.votes, self.known_votes),
         )
 
+    def in_order(self, model: TreeModel) -> TreeModel:
+        """Return a model with the votes of ordered symbols put in order."""
+        if self.ordered is None:
+            return model
+        return model.with_tables(model.prior, model.latents, _shares(self.ordered.arranged(model.votes), axis=2))
+
     def log_density(self, model: TreeModel) -> float:
         """Return the log-density of a model up to a constant."""
         return float(
             self.items @ _log(model.prior)
             + (self._latents * _log(model.latents[self._own_latent])).sum()
-            + (self._pseudo * sum_of_kinds(model.log_votes, self._own_latent[self.start.groups])).sum()
+            + self._log_density_of_votes(model)
         )
 
+    def _log_density_of_votes(self, model: TreeModel) -> float:
+        if self.ordered is None:
+            own = self._own_latent[self.start.groups]
+            return float((self._pseudo * sum_of_kinds(model.log_votes, own)).sum())
+        against = AGAINST_ORDER * self.ordered.n_falling(model.votes)
+        return float((self.ordered.pseudo_votes() * _log(model.votes)).sum() - against)
 
-def even_model(groups: NDArray[np.int64], n_classes: int) -> TreeModel:
+
+def even_model(groups: NDArray[np.int64], n_classes: int, n_symbols: int | None = None) -> TreeModel:
     """Return the model of a grouping in which nothing tells anything of anything."""
     n_groups = int(groups.max(initial=-1)) + 1
     alone = np.bincount(groups, minlength=n_groups) == 1
     even = np.full((n_classes, n_classes), 1 / n_classes)
+    n_symbols = n_classes if n_symbols is None else n_symbols
     return TreeModel(
         groups,
         even[0],
         np.where(alone[:, None, None], np.eye(n_classes), even),
-        np.tile(even, (len(groups), 1, 1)),
+        np.full((len(groups), n_classes, n_symbols), 1 / n_symbols),
     )
 
 
@@ -296,7 +329,7 @@ def run_em(
             counts = first_counts
             break
         second = prior.maximise(first_counts)
-        jump = _extrapolate(model, first, second)
+        jump = prior.in_order(_extrapolate(model, first, second))
         model, counts, objective = first, first_counts, first_objective
         if n_visits < max_iter:
             jump_counts, jump_objective = visit(jump)
@@ -334,7 +367,9 @@ def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> TreeM
     return first.bounded([partial(_jump, *path, length) for path in paths])
 
 
-def _squares(start: NDArray[np.float64], once: NDArray[np.float64], twice: NDArray[np.float64]) -> NDArray[np.float64]:
+def _squares(
+    start: NDArray[np.float64], once: NDArray[np.float64], twice: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the squared lengths of a first step and of how much the second differs from it."""
 
     def of_rows(rows: slice) -> tuple[float, float]:

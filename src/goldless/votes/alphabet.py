@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.votes.kinds import NOTHING_SAID, NumberRules
 
 MISSING = -1
 UNKNOWN = -2  # a label that is neither a class nor missing; never leaves the rooms that read votes
@@ -58,16 +59,24 @@ class LabelRules:
     unknown : {"unlisted", "unseen", "missing"}
         What a label besides the listed classes is: an error of the user's list, an error because a fit never saw it,
         or no vote.
+    numbers : NumberRules
+        Whether votes are numbers and not labels, and which way they run.
     """
 
     classes: NDArray | None = None
     missing: tuple = ()
     positive: Any = None
     unknown: str = "unlisted"
+    numbers: NumberRules = NOTHING_SAID
 
     @classmethod
     def of(
-        cls, classes: ArrayLike | None = None, missing: Any = None, positive: Any = None, unknown: str = "unlisted"
+        cls,
+        classes: ArrayLike | None = None,
+        missing: Any = None,
+        positive: Any = None,
+        unknown: str = "unlisted",
+        numbers: NumberRules | None = None,
     ) -> LabelRules:
         """Check what was passed as parameters."""
         for name, label in (("missing", missing), ("positive", positive)):
@@ -76,7 +85,8 @@ class LabelRules:
         if isinstance(classes, str):
             raise TypeError(f"classes must be a list of labels, got the one string {classes!r}.")
         listed_classes = None if classes is None else as_classes(list(classes))  # type: ignore[arg-type]
-        return cls(listed_classes, () if is_missing(missing) else (missing,), positive, unknown)
+        absent = () if is_missing(missing) else (missing,)
+        return cls(listed_classes, absent, positive, unknown, numbers or NOTHING_SAID)
 
     def besides(self, others: LabelRules) -> LabelRules:
         """Return these rules with what they leave open said by others, and the missing labels of both."""
@@ -85,7 +95,12 @@ class LabelRules:
             classes=others.classes if self.classes is None else self.classes,
             missing=(*self.missing, *others.missing),
             positive=others.positive if self.positive is None and self.classes is None else self.positive,
+            numbers=self.numbers if self.numbers.are_stated else others.numbers,
         )
+
+    def alphabet_draft(self, text: bool = False) -> Alphabet:
+        """Return an alphabet without labels, which knows what means "no vote"."""
+        return Alphabet(np.array([]), self, text)
 
     def alphabet(self, labels: Iterable, *, text: bool = False, place: Place = lambda label: "") -> Alphabet:
         """Return the alphabet of votes that hold these labels, or say why there is none.
@@ -99,7 +114,7 @@ class LabelRules:
         place : callable
             Says where a label is, for messages.
         """
-        draft = Alphabet(np.array([]), self, text)
+        draft = self.alphabet_draft(text)
         if self.classes is not None:
             values = as_read(self.classes) if text else list(self.classes)
             _check_listed(values, draft)
@@ -107,9 +122,9 @@ class LabelRules:
             found = [label for label in dict.fromkeys(labels) if not draft.means_missing(label)]
             values = sorted_labels(as_read(found) if text else found, place)
             _check_found(values, place)
-        return replace(draft, values=as_classes(self._ordered(values, draft)))
+        return replace(draft, values=as_classes(self.ordered(values, draft)))
 
-    def _ordered(self, values: list, draft: Alphabet) -> list:
+    def ordered(self, values: list, draft: Alphabet) -> list:
         """Put the positive class last."""
         if self.positive is None:
             return values
@@ -414,17 +429,12 @@ def _check_found(labels: list, place: Place) -> None:
         raise VotesError("one-class" if labels else "no-votes", f"Nothing to combine: {seen}")
     if len(labels) == 2:
         return
-    if all(isinstance(label, Number) for label in labels):
-        if set(labels) == {-1, 0, 1}:
-            raise VotesError(
-                "ambiguous-missing",
-                "The labels are -1, 0 and 1, and it is not clear which one is a missing vote",
-                "ambiguous-missing",
-            )
-        if are_probabilities(labels):
-            raise VotesError(
-                "scores", f"The votes are numbers from 0 to 1, such as {listed(labels)}", "scores-or-classes"
-            )
+    if all(isinstance(label, Number) for label in labels) and set(labels) == {-1, 0, 1}:
+        raise VotesError(
+            "ambiguous-missing",
+            "The labels are -1, 0 and 1, and it is not clear which one is a missing vote",
+            "ambiguous-missing",
+        )
     spelt: dict[str, str] = {}
     for label in labels:
         if isinstance(label, str) and (other := spelt.setdefault(label.casefold(), label)) != label:

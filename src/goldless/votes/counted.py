@@ -12,6 +12,7 @@ from goldless.errors import VotesError
 from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import row_chunks
 from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
+from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.passes import VotedPass, VoteSums
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_stream
@@ -47,7 +48,7 @@ class CountedVotes:
     @classmethod
     def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, wanted: NDArray[np.int64]) -> CountedVotes:
         """Count votes in memory, and keep some rows as they are."""
-        n_symbols = votes.n_classes
+        n_symbols = votes.n_symbols
         if isinstance(votes.codes, SparseCodes):
             rows = SparseRows.of(votes.codes, n_symbols, weights)
             return cls(votes, weights, Sketch.of_sparse(rows), None, rows.take(wanted))
@@ -72,7 +73,8 @@ class CountedVotes:
         alphabet, sketch, engine, picked = source.count(wanted)
         if sketch is None or not sketch.n_items:
             raise ValueError("Found array with 0 sample(s): the source has no rows.")
-        votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), alphabet.values, source.voters)
+        bins = alphabet.bins if isinstance(alphabet, NumberAlphabet) else None
+        votes = Votes(np.empty((0, source.n_voters), dtype=np.int8), alphabet.values, source.voters, bins=bins)
         if sketch.is_sample and not source.again and not isinstance(engine, MemoryEngine):
             raise VotesError(
                 "read-once",

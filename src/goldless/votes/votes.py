@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from numpy.typing import NDArray
 
 from goldless.kernels.sparse import Codes
+from goldless.votes.bins import Bins
 
 
 @dataclass(frozen=True)
@@ -17,19 +18,23 @@ class Votes:
     Attributes
     ----------
     codes : ndarray of shape (n_items, n_voters), or SparseCodes
-        int8: -1 missing, otherwise the position of the label among the classes; or lists of those not missing.
+        int8: -1 missing, otherwise the position of the label among the classes, or the bin of a number; or lists of
+        those not missing.
     classes : ndarray of shape (n_classes,)
         The user's own labels; of two the second is called positive.
     voters : ndarray of shape (n_voters,) or None
         Column names of a frame, if they are all strings.
     items : ndarray of shape (n_items,) or None
         Row index of a pandas frame.
+    bins : Bins or None
+        How numbers became codes; None if votes are labels.
     """
 
     codes: Codes
     classes: NDArray
     voters: NDArray | None = None
     items: NDArray | None = None
+    bins: Bins | None = None
 
     @property
     def n_items(self) -> int:
@@ -45,6 +50,11 @@ class Votes:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of codes that a vote may have."""
+        return len(self.classes) if self.bins is None else self.bins.n_symbols
 
     def voter_name(self, voter: int) -> str:
         """Return how to call a voter in a message."""

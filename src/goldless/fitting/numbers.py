@@ -1,0 +1,255 @@
+"""Votes that are numbers: where EM starts, the class balance that probabilities tell, and what to make of scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.fitting.calibration import Calibration, soft_logistic_line
+from goldless.fitting.fitted import Fitted
+from goldless.maths.em import ExpectedCounts
+from goldless.maths.ordered import Ordered, midranks_of
+from goldless.maths.tree import TreeModel, independent_model, log_odds, probability
+from goldless.votes.bins import Bins
+from goldless.votes.rows import PatternTable
+
+_LARGEST_RATIO = 30.0  # log-odds beyond this say the same
+_BALANCE_FLOOR = 1e-3
+_TWO_CLASSES = 0.95  # of T, from which the posterior is taken at its word
+_ENOUGH_ITEMS = 200  # for T to say anything
+_LINE_ITEMS = 5.0  # labelled items that the line without labels is worth
+_STEPS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class RankedVotes:
+    """What the codes of voters that say numbers stand for.
+
+    Attributes
+    ----------
+    bins : Bins
+        Of the voters in question.
+    share : ndarray of shape (n_voters, n_symbols)
+        Share of the answers of each voter in each bin.
+    """
+
+    bins: Bins
+    share: NDArray[np.float64]
+
+    @property
+    def midranks(self) -> NDArray[np.float64]:
+        """Middle of the ranks of the answers in each bin, shape (n_voters, n_symbols)."""
+        return midranks_of(self.share)
+
+    @property
+    def ordered(self) -> Ordered:
+        """What is expected of the voters."""
+        return Ordered(self.share, self.bins.n_bins, self.positive, self.are_ranks)
+
+    @property
+    def positive(self) -> NDArray[np.float64]:
+        """How far each bin speaks for the positive class: by the user's cut, as a probability, or by its rank."""
+        if self.bins.positive_from is not None:
+            return self.bins.above_cut
+        if self.bins.are_probabilities.all():
+            return np.nan_to_num(self.bins.means)
+        return self.midranks
+
+    @property
+    def are_ranks(self) -> bool:
+        """Whether bins speak by rank alone."""
+        return self.bins.positive_from is None and not self.bins.are_probabilities.all()
+
+    @property
+    def class_prior(self) -> NDArray[np.float64] | None:
+        """Pr(Y) as the votes state it: by the middle one of the voters that say probabilities, or above the user's cut.
+
+        The middle and not the mean, for one voter whose probabilities are no such thing must not move it.
+        """
+        if self.bins.positive_from is not None:
+            stated = (self.share * self.bins.above_cut).sum(axis=1)
+        elif self.bins.are_probabilities.any():
+            stated = (self.share * np.nan_to_num(self.bins.means)).sum(axis=1)[self.bins.are_probabilities]
+        else:
+            return None
+        balance = float(np.clip(np.median(stated), _BALANCE_FLOOR, 1 - _BALANCE_FLOOR))
+        return np.array([1 - balance, balance])
+
+    def mean_midranks(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Return the mean midrank of each row; one half without a vote."""
+        return row_means(codes, self.midranks)
+
+
+def consensus_of(fitted: Fitted, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return the mean midrank of each row, from 0 to 1; one half where the user cuts, and without a vote."""
+    assert fitted.bins is not None
+    assert fitted.symbol_share is not None
+    values = midranks_of(fitted.symbol_share)
+    if fitted.bins.positive_from is not None:
+        values = values + 0.5 - (fitted.symbol_share * (1 - fitted.bins.above_cut)).sum(axis=1, keepdims=True)
+    counted = fitted.informative
+    return row_means(np.ascontiguousarray(codes[:, counted]), values[counted]).clip(0.0, 1.0)
+
+
+def spectral_ranks(ranked: RankedVotes, loadings: NDArray[np.float64]) -> TreeModel:
+    """Return the model in which the log-likelihood ratio of every vote is linear in its rank (SUMMA).
+
+    A voter with loading v on standardised midranks z, which are v higher than the mean if Y is positive, has
+    Pr(bin | Y) proportional to p exp(v z) and p exp(-v z): the ratio of two votes differs by 2 v times that of z.
+    """
+    share, middle = ranked.share, ranked.midranks
+    mean = (share * middle).sum(axis=1, keepdims=True)
+    spread = np.sqrt((share * (middle - mean) ** 2).sum(axis=1, keepdims=True))
+    lean = loadings[:, None] * (middle - mean) / np.where(spread > 0, spread, 1.0)
+    used = np.arange(share.shape[1]) < ranked.bins.n_bins[:, None]
+    tilted = np.stack([share * np.exp(-lean), share * np.exp(lean)], axis=1) + 1e-9 * used[:, None, :]
+    prior = np.array([0.5, 0.5]) if ranked.class_prior is None else ranked.class_prior
+    return independent_model(prior, tilted / tilted.sum(axis=2, keepdims=True))
+
+
+def soft_votes(ordered: Ordered, table: PatternTable, groups: NDArray[np.int64]) -> ExpectedCounts:
+    """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
+    codes, counts, positive = table.codes, table.weights, ordered.positive
+    n_groups, n_symbols = int(groups.max()) + 1, positive.shape[1]
+    grouped = np.bincount(groups, minlength=n_groups) >= 2
+    units = np.full((len(codes), n_groups), np.nan)
+    for group in range(n_groups):
+        members = np.flatnonzero(groups == group)
+        units[:, group] = row_means(np.ascontiguousarray(codes[:, members]), positive[members], np.nan)
+    heard = ~np.isnan(units)
+    hub = np.where(heard, units, 0.0).sum(axis=1) / np.maximum(heard.sum(axis=1), 1)
+    hub = np.where(heard.any(axis=1), hub, 0.5)
+    if ordered.by_rank:
+        hub = weighted_ranks(hub, counts)
+    of_hub = np.stack([1 - hub, hub]) * counts
+    votes = np.zeros((len(groups), 2, n_symbols))
+    latents = np.zeros((n_groups, 2, 2))
+    for group in range(n_groups):
+        parent = of_hub
+        if grouped[group]:
+            alpha = np.where(heard[:, group], units[:, group], 0.5)
+            if ordered.by_rank:
+                alpha = weighted_ranks(alpha, counts)
+            parent = np.stack([1 - alpha, alpha]) * counts
+            latents[group] = np.stack([1 - alpha, alpha]) @ of_hub.T
+        for voter in np.flatnonzero(groups == group):
+            voted = codes[:, voter] >= 0
+            for state in range(2):
+                votes[voter, state] = np.bincount(codes[voted, voter], parent[state, voted], n_symbols)
+    return ExpectedCounts(of_hub.sum(axis=1), latents, votes, -np.inf)
+
+
+def row_means(codes: NDArray[np.int8], values: NDArray[np.float64], nothing: float = 0.5) -> NDArray[np.float64]:
+    """Return the mean over the votes of each row of what they stand for, ``nothing`` for a row without a vote."""
+    total, cast = np.zeros(len(codes)), np.zeros(len(codes), dtype=np.int64)
+    for voter, of_voter in enumerate(values):
+        column = codes[:, voter]
+        voted = column >= 0
+        total += np.where(voted, of_voter[np.maximum(column, 0)], 0.0)
+        cast += voted
+    return np.where(cast > 0, total / np.maximum(cast, 1), nothing)
+
+
+def weighted_ranks(values: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the midrank of every value, from 0 to 1, each standing for so many items."""
+    _, inverse = np.unique(values, return_inverse=True)
+    size = np.bincount(inverse.ravel(), counts)
+    return ((np.cumsum(size) - size / 2) / max(float(size.sum()), 1.0))[inverse.ravel()]
+
+
+def tempered(
+    ratio: NDArray[np.float64],
+    target: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    class_prior: NDArray[np.float64],
+) -> Calibration:
+    """Return the line on the log-likelihood ratio that makes the truth like one more voter of the panel.
+
+    Voters that measure one scale fix their consensus almost surely, and nothing in the scores says how far the truth
+    is from it. The slope is that of the logistic regression of the mean midrank on the log-odds; the intercept keeps
+    the mean of the posterior.
+
+    Parameters
+    ----------
+    ratio : ndarray of shape (n_rows,)
+        Log-likelihood ratio of the items.
+    target : ndarray of shape (n_rows,)
+        Mean midrank of their votes.
+    counts : ndarray of shape (n_rows,)
+        Items of each row.
+    class_prior : ndarray of shape (2,)
+        Pr(Y) of the model.
+    """
+    balance = float(class_prior[1])
+    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
+    line = soft_logistic_line(clipped, target, counts)
+    if line is None:
+        return Calibration(1.0, balance)
+    posterior = probability(ratio + float(log_odds(np.array(balance))))
+    mean = float(counts @ posterior / counts.sum())
+    return Calibration(line[0], intercept_keeping(line[0] * clipped, counts, mean))
+
+
+def intercept_keeping(odds: NDArray[np.float64], counts: NDArray[np.float64], mean: float) -> float:
+    """Return the class balance whose log-odds, added to others, give probabilities of this mean."""
+    low, high = -60.0, 60.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if counts @ probability(odds + middle) < mean * counts.sum():
+            low = middle
+        else:
+            high = middle
+    return float(probability(np.array((low + high) / 2)))
+
+
+def scale_or_classes(
+    ratio: NDArray[np.float64], posterior: NDArray[np.float64], counts: NDArray[np.float64]
+) -> float:
+    """Return T = (m_1 - m_0) / v of the log-odds: about 1 for two classes, clearly less for one continuous scale.
+
+    If the two classes are real and the model holds, the log-likelihood ratio has means whose difference is its
+    variance within the classes.
+    """
+    weight = np.stack([counts * (1 - posterior), counts * posterior])
+    total = np.maximum(weight.sum(axis=1), 1e-9)
+    mean = weight @ ratio / total
+    within = [weight[c] @ (ratio - mean[c]) ** 2 for c in range(2)]
+    variance = sum(within) / total.sum()
+    return float((mean[1] - mean[0]) / max(variance, 1e-9))
+
+
+def are_two_classes(separation: float, n_items: int) -> bool:
+    """Whether the posterior of scores may be printed as it is."""
+    return n_items >= _ENOUGH_ITEMS and separation >= _TWO_CLASSES
+
+
+def with_labels(
+    line: Calibration,
+    ratio: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    known: NDArray[np.float64],
+    labels: NDArray[np.int8],
+) -> Calibration:
+    """Return a line that known labels move: those of a few items, and the line without labels as five more.
+
+    Parameters
+    ----------
+    line : Calibration
+        The line without labels.
+    ratio, counts : ndarray of shape (n_rows,)
+        Log-likelihood ratio of all items, and how many there are of each.
+    known, labels : ndarray of shape (n_known,)
+        Log-likelihood ratio and code of the items with a known label.
+    """
+    if not len(labels):
+        return line
+    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
+    prior = float(log_odds(np.array(float(np.asarray(line.class_prior)[1]))))
+    moved = soft_logistic_line(
+        np.concatenate([clipped, known.clip(-_LARGEST_RATIO, _LARGEST_RATIO)]),
+        np.concatenate([probability(line.temper * clipped + prior), labels.astype(np.float64)]),
+        np.concatenate([_LINE_ITEMS * counts / counts.sum(), np.ones(len(labels))]),
+    )
+    return line if moved is None else Calibration(moved[0], float(probability(np.array(moved[1]))))

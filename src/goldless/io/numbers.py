@@ -1,0 +1,131 @@
+"""Tables of numbers to codes: grades, probabilities and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.errors import VotesError
+from goldless.io.arrays import LabelTable
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, distinct_labels, is_missing, short_repr
+from goldless.votes.bins import Bins, Levels
+from goldless.votes.kinds import are_in_order, check_numbers, judge_labels, judge_range, ranks_as_codes
+from goldless.votes.votes import Votes
+
+Counts = Callable[[int], NDArray[np.int64] | None]
+_LOOKED_AT = 1 << 14  # votes that are looked at first: so many with more labels than classes may be are numbers
+
+
+def kinds_in(table: LabelTable, rules: LabelRules) -> tuple[str, ...] | None:
+    """Return the kind of every voter of a table, None if its votes are labels."""
+    numbers = rules.numbers
+    n_voters = table.shape[1]
+    if numbers.are_labels or (rules.classes is not None and not numbers.are_numbers):
+        return None
+    if isinstance(numbers.kind, str) and numbers.kind != "auto":
+        return (numbers.kind,) * n_voters
+    judged = _judged(table, rules)
+    if judged == "labels" and not numbers.are_numbers:
+        return None
+    if isinstance(judged, str):
+        judged = ("ordinal" if judged == "labels" else judged,) * n_voters
+    return numbers.kinds(judged, table.voters)
+
+
+def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
+    """Return what votes look like: one kind for all voters, or one for each."""
+    blocks = [values for _, values in table.blocks()]
+    if any(values.dtype.kind not in "iufO" for values in blocks):
+        return "labels"
+    if all(values.dtype.kind == "f" for values in blocks):
+        looked_at = np.concatenate([values.ravel()[: _LOOKED_AT // len(blocks) + 1] for values in blocks])
+        if len(np.unique(looked_at)) > MAX_CLASSES + len(rules.missing) + 1:
+            return judge_range(answers_of(table, rules))
+    draft = rules.alphabet_draft()
+    labels = [
+        label
+        for label in dict.fromkeys(label for values in blocks for label in distinct_labels(values))
+        if not draft.means_missing(label)
+    ]
+    integers = all(values.dtype.kind in "iu" for values in blocks)
+    judged = judge_labels(labels, integers)
+    if judged != "grades":
+        return judged
+    return "ordinal" if are_in_order(ranks_as_codes(answers_of(table, rules), labels), len(labels)) else "labels"
+
+
+def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:
+    """Return a table as numbers, NaN where a vote is missing."""
+    answers = np.full(table.shape, np.nan)
+    for index, values in table.blocks():
+        answers[index] = _as_numbers(values, table)
+    for missing in rules.missing:
+        if isinstance(missing, int | float | np.number) and not isinstance(missing, bool):
+            answers[answers == missing] = np.nan
+    return answers
+
+
+def _as_numbers(values: NDArray, table: LabelTable) -> NDArray[np.float64]:
+    if values.dtype.kind in "iufb":
+        return values.astype(np.float64)
+    flat = [np.nan if is_missing(value) else value for value in values.ravel().tolist()]
+    try:
+        return np.array(flat, dtype=np.float64).reshape(values.shape)
+    except (TypeError, ValueError):
+        strange = next(value for value in flat if not _is_number(value))
+        raise VotesError(
+            "no-number",
+            f"{short_repr(strange)}{table.first_place(strange)} is no number, and the votes are to be numbers",
+            "kind-labels",
+            {"label": strange},
+        ) from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def encode_numbers(table: LabelTable, rules: LabelRules, kinds: tuple[str, ...], counts: Counts) -> Votes:
+    """Cut the numbers of every voter into bins, and code them."""
+    answers = answers_of(table, rules)
+    check_numbers(answers, kinds, table.place)
+    weights = counts(len(answers))
+    n_voters = table.shape[1]
+    sign = rules.numbers.sign(table.voters, n_voters)
+    levels = [Levels.of(sign[voter] * answers[:, voter], weights) for voter in range(n_voters)]
+    if not any(len(of_voter.values) > 1 for of_voter in levels):
+        seen = "every voter always gives the same number" if not np.isnan(answers).all() else "all votes are missing"
+        raise VotesError("one-class" if not np.isnan(answers).all() else "no-votes", f"Nothing to combine: {seen}")
+    bins = Bins.of(levels, kinds, sign, rules.numbers.positive_from)
+    return Votes(bins.codes(answers), score_classes(rules), table.voters, table.items, bins)
+
+
+def encode_in_bins(table: LabelTable, rules: LabelRules, classes: NDArray, bins: Bins) -> Votes:
+    """Code numbers by bins that are known."""
+    answers = answers_of(table, rules)
+    if answers.shape[1] == bins.n_voters:  # otherwise the number of columns is refused by the caller
+        check_numbers(answers, bins.kinds, table.place)
+        codes = bins.codes(answers)
+    else:
+        codes = np.full(answers.shape, -1, dtype=np.int8)
+    return Votes(codes, classes, table.voters, table.items, bins)
+
+
+def score_classes(rules: LabelRules) -> NDArray:
+    """Return the two classes that numbers speak of: 0 and 1, or those the user names, (negative, positive)."""
+    if rules.classes is None:
+        return np.array([0, 1])
+    if len(rules.classes) != 2:
+        raise VotesError(
+            "classes-of-numbers",
+            f"Numbers tell two classes apart, negative and positive, and {len(rules.classes)} are listed",
+            "kind-labels",
+        )
+    return as_classes(rules.ordered(list(rules.classes), rules.alphabet_draft()))

@@ -1,0 +1,94 @@
+"""Voters whose symbols are in order: their prior, and the M-step that keeps the order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.kernels.isotonic import order_counts
+
+STRENGTH = 30.0  # pseudo-votes of a row: AUC and balanced accuracy +0.3 over 1.5, the strength for labels (60 panels)
+TILT = 2 / 3  # with two even bins and 1.5 pseudo-votes this is the prior of labels, (1, 0.5)
+AGAINST_ORDER = 3.0  # log-likelihood that the falling order must gain: a voter against the others
+_FEWEST = 1e-6  # of a voter's answers: a bin that nobody used is not impossible
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """What is expected of voters whose symbols are ordered bins, towards two states.
+
+    A bin that a voter uses with share p, in the middle of the ranks u of its answers, has the pseudo-votes
+    ``c p (1 + tau (2 u - 1))`` in the positive state and ``c p (1 - tau (2 u - 1))`` in the negative one. Many
+    pseudo-votes make all voters equal, which is nearly the mean of their ranks.
+
+    Attributes
+    ----------
+    share : ndarray of shape (n_voters, n_symbols)
+        Share of the answers of each voter in each bin.
+    n_bins : ndarray of shape (n_voters,)
+        How many bins each voter has.
+    positive : ndarray of shape (n_voters, n_symbols)
+        How far each bin speaks for the positive state when EM starts, from 0 to 1.
+    by_rank : bool
+        Whether that is a rank and no probability.
+    strength, tilt : float
+        c and tau.
+    """
+
+    share: NDArray[np.float64]
+    n_bins: NDArray[np.int64]
+    positive: NDArray[np.float64]
+    by_rank: bool = True
+    strength: float = STRENGTH
+    tilt: float = TILT
+
+    @property
+    def midranks(self) -> NDArray[np.float64]:
+        """Middle of the ranks of the answers in each bin, from 0 to 1."""
+        return midranks_of(self.share)
+
+    def extended(self, n_voters: int) -> Ordered:
+        """Return the same with voters of two even bins behind, up to a number."""
+        n_more = n_voters - len(self.n_bins)
+        if not n_more:
+            return self
+        more = np.zeros((n_more, self.share.shape[1]))
+        more[:, :2] = 0.5
+        says = np.zeros(more.shape)
+        says[:, 1] = 1.0
+        return replace(
+            self,
+            share=np.concatenate([self.share, more]),
+            n_bins=np.concatenate([self.n_bins, np.full(n_more, 2)]),
+            positive=np.concatenate([self.positive, says]),
+        )
+
+    def pseudo_votes(self) -> NDArray[np.float64]:
+        """Return pseudo-votes of the negative and the positive state, shape (n_voters, 2, n_symbols)."""
+        used = np.arange(self.share.shape[1]) < self.n_bins[:, None]
+        share = np.where(used, np.maximum(self.share, _FEWEST), 0.0)
+        lean = self.tilt * (2 * self.midranks - 1)
+        return self.strength * share[:, None, :] * np.stack([1 - lean, 1 + lean], axis=1)
+
+    def arranged(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return counts, shape (n_voters, 2, n_symbols), in likelihood-ratio order."""
+        arranged, falls = np.array(counts), np.zeros(len(counts), dtype=np.bool_)
+        order_counts(arranged, self.n_bins, AGAINST_ORDER, falls)
+        return arranged
+
+    def n_falling(self, votes: NDArray[np.float64]) -> int:
+        """Return how many voters have the falling order in tables of probabilities."""
+        return int(falling(votes, self.n_bins).sum())
+
+
+def midranks_of(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the middle of the ranks of each bin from the shares of the bins, along the last axis."""
+    return np.cumsum(share, axis=-1) - share / 2
+
+
+def falling(votes: NDArray[np.float64], n_bins: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for which voters the first bin speaks more for the positive state than the last one."""
+    voters, last = np.arange(len(votes)), n_bins - 1
+    return votes[:, 1, 0] * votes[voters, 0, last] > votes[:, 0, 0] * votes[voters, 1, last] * (1 + 1e-9)

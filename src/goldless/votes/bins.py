@@ -1,0 +1,211 @@
+"""Votes that are numbers: every voter has its own bins, and a vote is the number of its bin.
+
+Bins are cut at ranks of the voter's own answers, finer at both ends, so no two voters need one scale and an outlier
+is one answer among others. What is kept are edges as values, so that new answers are coded as those of the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVELS_KEPT = 8  # as many different answers each have a bin of their own; more are cut at eighths of the ranks
+_OUTERMOST = 10  # answers that an outer bin must hold to be halved: fewer are noise
+_FEWEST = 5  # answers of a bin; those of a smaller one join their neighbours
+_HALVINGS = 8  # of an outer bin: 1 / 2048 of the answers, rarer than classes that can be told at all
+_MOST_LEVELS = 1 << 12  # different answers of a voter that are counted one by one while votes are streamed
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Answers of a voter in order, with how many there are of each. They add.
+
+    As long as there are few different answers, this is exact. More are merged with their neighbours, as little as
+    possible at both ends (the merging digest of Dunning and Ertl): an eighth is then known to about 1 in 10,000.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_levels,)
+        Different answers, or means of neighbouring ones, in order.
+    counts : ndarray of shape (n_levels,)
+        How many answers each stands for.
+    """
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, answers: NDArray[np.float64], weights: NDArray[np.number] | None = None) -> Levels:
+        """Count answers, those that are missing (NaN) or stand for no item left out."""
+        voted = ~np.isnan(answers)
+        if weights is not None:
+            voted &= weights > 0
+        values, inverse = np.unique(answers[voted], return_inverse=True)
+        of_items = None if weights is None else weights[voted]
+        return cls(values, np.bincount(inverse.ravel(), of_items, len(values)).astype(np.float64))
+
+    def __add__(self, other: Levels) -> Levels:
+        answers, counts = (
+            np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("values", "counts")
+        )
+        values, inverse = np.unique(answers, return_inverse=True)
+        return Levels(values, np.bincount(inverse.ravel(), counts, len(values)))._merged()
+
+    def _merged(self) -> Levels:
+        """Return at most a few thousand levels."""
+        if len(self.values) <= _MOST_LEVELS:
+            return self
+        # neighbours whose ranks fall into one cell of arcsin sqrt(rank), which is narrow at both ends, become one
+        middle = (np.cumsum(self.counts) - self.counts / 2) / self.n_answers
+        cell = np.floor(np.arcsin(np.sqrt(middle)) / (np.pi / 2) * (_MOST_LEVELS // 2))
+        _, inverse = np.unique(cell, return_inverse=True)
+        counts = np.bincount(inverse, self.counts)
+        return Levels(np.bincount(inverse, self.counts * self.values) / counts, counts)
+
+    @property
+    def n_answers(self) -> float:
+        """Number of answers."""
+        return float(self.counts.sum())
+
+    def bins(self, cut: float | None = None) -> NDArray[np.int64]:
+        """Return the bin of every level; a cut, if there is one, is an edge of bins."""
+        n_answers, n_levels = self.n_answers, len(self.values)
+        bins = np.arange(n_levels)
+        if n_levels > LEVELS_KEPT:
+            middle = (np.cumsum(self.counts) - self.counts / 2) / n_answers
+            bins = np.searchsorted(rank_cuts(n_answers), middle, side="right")
+        if cut is None:
+            return _without_small(bins, self.counts)
+        below = int(np.searchsorted(self.values, cut))
+        parts = [_without_small(bins[part], self.counts[part]) for part in (slice(below), slice(below, None))]
+        after = parts[0].max(initial=-1) + 1
+        return np.concatenate([parts[0], parts[1] + after])
+
+
+def rank_cuts(n_answers: float) -> NDArray[np.float64]:
+    """Return where so many answers are cut: at eighths, and the outer ones halved as long as there are answers."""
+    cuts, outer = [k / LEVELS_KEPT for k in range(1, LEVELS_KEPT)], 1 / LEVELS_KEPT
+    for _ in range(_HALVINGS):
+        if outer / 2 * n_answers < _OUTERMOST:
+            break
+        outer /= 2
+        cuts += [outer, 1 - outer]
+    return np.sort(cuts)
+
+
+def _without_small(bins: NDArray[np.int64], counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return bins, numbered from 0, in which small ones have joined the next, or the last one the one before."""
+    if not len(bins):
+        return bins
+    number = np.unique(bins, return_inverse=True)[1].ravel()
+    size = np.bincount(number, counts)
+    fewest = min(_FEWEST, max(1.0, size.sum() // 4))
+    joined, current, held = np.zeros(len(size), dtype=np.int64), 0, 0.0
+    for b, answers in enumerate(size):
+        joined[b] = current
+        held += answers
+        if held >= fewest:
+            current, held = current + 1, 0.0
+    if held and current:
+        joined[joined == current] = current - 1
+    return joined[number]
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """How the numbers of every voter are read, and become symbols.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        What the numbers of each voter are: "ordinal", "probabilities" or "scores".
+    edges : tuple of ndarray
+        Of each voter the smallest number of every bin but the first, as many as it has bins less one. Numbers of a
+        voter whose sign is -1 are multiplied by it first.
+    sign : ndarray of shape (n_voters,)
+        -1 where lower is positive, else 1.
+    means : ndarray of shape (n_voters, n_symbols)
+        Mean of the numbers in each bin, as the voter says them; not a number for bins it does not have.
+    positive_from : float or None
+        The user's own cut: numbers from here on are positive.
+    """
+
+    kinds: tuple[str, ...]
+    edges: tuple[NDArray[np.float64], ...]
+    sign: NDArray[np.int64]
+    means: NDArray[np.float64]
+    positive_from: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        levels: Sequence[Levels],
+        kinds: Sequence[str],
+        sign: NDArray[np.int64] | None = None,
+        positive_from: float | None = None,
+    ) -> Bins:
+        """Cut the answers of every voter, which have been multiplied by its sign."""
+        sign = np.ones(len(kinds), dtype=np.int64) if sign is None else sign
+        edges, means = [], []
+        for of_voter, turn in zip(levels, sign, strict=True):
+            bins = of_voter.bins(None if positive_from is None else float(turn) * positive_from)
+            first = np.flatnonzero(np.diff(bins, prepend=-1))
+            edges.append(of_voter.values[first[1:]])
+            size = np.bincount(bins, of_voter.counts)
+            means.append(turn * np.bincount(bins, of_voter.counts * of_voter.values) / size)
+        n_symbols = max(2, *(len(mean) for mean in means))
+        padded = [np.pad(mean, (0, n_symbols - len(mean)), constant_values=np.nan) for mean in means]
+        return cls(tuple(kinds), tuple(edges), sign, np.array(padded), positive_from)
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return len(self.kinds)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of bins of the voter with most of them."""
+        return self.means.shape[1]
+
+    @cached_property
+    def n_bins(self) -> NDArray[np.int64]:
+        """Number of bins of each voter."""
+        return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
+
+    def codes_of(self, answers: NDArray[np.float64], voter: int) -> NDArray[np.int8]:
+        """Return the codes of a voter's answers, -1 for those that are missing (NaN)."""
+        codes = np.searchsorted(self.edges[voter], self.sign[voter] * answers, side="right").astype(np.int8)
+        return np.where(np.isnan(answers), np.int8(-1), codes)
+
+    def codes(self, answers: NDArray[np.float64]) -> NDArray[np.int8]:
+        """Return the codes of a table of answers, a column for each voter."""
+        codes = np.empty(answers.shape, dtype=np.int8)
+        for voter in range(self.n_voters):
+            codes[:, voter] = self.codes_of(answers[:, voter], voter)
+        return codes
+
+    def subset(self, voters: NDArray[np.integer]) -> Bins:
+        """Return the bins of some of the voters."""
+        return replace(
+            self,
+            kinds=tuple(self.kinds[voter] for voter in voters),
+            edges=tuple(self.edges[voter] for voter in voters),
+            sign=self.sign[voters],
+            means=self.means[voters],
+        )
+
+    @property
+    def are_probabilities(self) -> NDArray[np.bool_]:
+        """Which voters say probabilities."""
+        return np.array([kind == "probabilities" for kind in self.kinds])
+
+    @property
+    def above_cut(self) -> NDArray[np.float64]:
+        """Share of each bin at or above the user's cut, 0 or 1, shape (n_voters, n_symbols)."""
+        assert self.positive_from is not None
+        above = self.sign[:, None] * self.means >= self.sign[:, None] * self.positive_from
+        return above.astype(np.float64)
