@@ -20,7 +20,6 @@ from goldless.fitting.facts import NO_LABELS, KnownLabels
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.labelling import Written, write_labels
 from goldless.io.encode import encode_by, policy
-from goldless.io.files import as_votes
 from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
 from goldless.votes.alphabet import LabelRules
@@ -156,7 +155,6 @@ class VoteEstimator(BaseEstimator, ABC):
 
     def _encode(self, X: Any, rules: LabelRules) -> Votes | VoteSource:
         """Encode votes, or find out what a stream of votes holds."""
-        X = as_votes(X, rules)
         stream = as_stream(X)
         return encode_by(X, rules) if stream is None else stream.open_by(rules)
 

@@ -183,17 +183,30 @@ def arrow_table(X: Any) -> pa.Table | None:
     if hasattr(X, "index") and hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas
         _refuse_duplicates(list(X.columns))
         try:
-            return pa.table(
-                [pa.array(X.iloc[:, number], from_pandas=True) for number in range(X.shape[1])],
-                names=[str(name) for name in X.columns],
-            )
+            columns = [pa.array(X.iloc[:, number], from_pandas=True) for number in range(X.shape[1])]
         except (pa.ArrowException, TypeError, ValueError):
             return None
-    if not hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__arrow_c_array__"):
+        table = pa.table(columns, names=[str(name) for name in X.columns])
+    elif hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
+        table = pa.table(X)
+        _refuse_duplicates(table.column_names)
+    else:
         return None
-    table = pa.table(X)
-    _refuse_duplicates(table.column_names)
-    return table
+    if any(pa.types.is_nested(kind) for kind in table.schema.types):
+        return None if hasattr(X, "to_numpy") else table
+    return pa.table([_plain_text(column) for column in table.columns], names=table.column_names)
+
+
+def _plain_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose text is stored plainly: much of Arrow does not take views of text yet."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) and str(kind.value_type) == "string_view":
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
+            for chunk in column.chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.large_string()))
+    return column.cast(pa.large_string()) if str(kind) == "string_view" else column
 
 
 def _row_names(frame: Any) -> NDArray | None:

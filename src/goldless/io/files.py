@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from goldless.errors import Note, VotesError
 from goldless.io.arrays import arrow_table
-from goldless.io.readers.base import File, Progress, Read, Reader, ReaderOptions, Roles
+from goldless.io.readers.base import File, Progress, Read, Reader, ReaderOptions, Roles, empty_file
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import duplicated
 from goldless.io.readers.presets import Preset
@@ -149,6 +149,8 @@ def read_table(source: Any, options: ReadOptions) -> VotesFile:
 
 def _read_files(source: str | os.PathLike | BinaryIO, options: ReadOptions) -> VotesFile:
     files, root = find_files(source)
+    if len(files) == 1 and not files[0].head.strip():
+        raise empty_file(files[0].name)
     notes: list[Note] = []
     asked = None if options.format is None else named(options.format)
     if asked is not None and not isinstance(asked, Preset):
@@ -360,7 +362,10 @@ def as_votes(X: Any, rules: LabelRules) -> Any:
 
 def _is_long_frame(X: Any) -> bool:
     """Whether a frame has the columns of a long table, or of a tool's."""
-    names = getattr(X, "columns", None)
+    if hasattr(X, "collect_schema"):
+        names = X.collect_schema().names()
+    else:
+        names = getattr(X, "columns", None)
     names = getattr(X, "column_names", None) if names is None or callable(names) else names
     if names is None or isinstance(X, list | tuple):
         return False

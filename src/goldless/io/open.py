@@ -186,7 +186,8 @@ class VoteStream:
 
         voters = np.array(files.voters, dtype=object)
         limit = self.memory_limit
-        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how)
+        title = files.id_column or "item"
+        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
 
     def _open_blocks(self, rules: LabelRules) -> VoteSource:
         source = self.source

@@ -31,7 +31,7 @@ _LABEL_NAMES = (
 )
 
 TRUTH_NAMES = {
-    *("truth", "gold", "golden", "label", "labels", "target", "expected", "y", "y_true", "true_label", "gold_label"),
+    *("truth", "gold", "golden", "label", "labels", "target", "expected", "y_true", "true_label", "gold_label"),
     *("ground_truth", "groundtruth", "gold_standard", "answer_key", "is_correct_gold"),
 }
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for the truth or for no voter at all

@@ -273,6 +273,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     assert roles.voter is not None
     assert roles.label is not None
     item, voter, label = (column_of(role, table[role], name) for role in (roles.item, roles.voter, roles.label))
+    item, voter = _complete(item, roles.items), _complete(voter, roles.voters)
     known = (item.positions >= 0) & (voter.positions >= 0)
     said = known & (label.positions >= 0)
     _refuse_wrong_guess(read, roles, options, name, item, voter, said)
@@ -340,6 +341,15 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     return draft.votes(options, name)
 
 
+def _complete(column: Column, names: Sequence[Any] | None) -> Column:
+    """Return a column whose values are all names there are, in their order."""
+    if names is None:
+        return column
+    place = {name: number for number, name in enumerate(names)}
+    lookup = np.array([*(place[value] for value in column.values), -1], dtype=np.int32)
+    return Column(column.name, lookup[column.positions], list(names))
+
+
 def _nameless(known: NDArray[np.bool_]) -> list[Note]:
     nameless = int((~known).sum())
     if not nameless:
@@ -358,7 +368,7 @@ def _refuse_wrong_guess(
     said: NDArray[np.bool_],
 ) -> None:
     """Refuse a reading that nobody asked for if it has one voter, or one vote an item: a wrong guess, or no case."""
-    if options.format is not None or options.names_columns:
+    if options.format is not None or options.names_columns or roles.voters is not None:
         return
     n_items, n_voters, n_votes = len(item.values), len(voter.values), int(said.sum())
     columns = f"{roles.item!r}, {roles.voter!r}, {roles.label!r}"

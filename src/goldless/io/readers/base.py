@@ -153,13 +153,15 @@ class Roles:
     item, voter, label : str or None
         Columns that name the item and the voter, and hold the vote.
     voters : tuple of str or None
-        Columns of votes of a wide table.
+        Columns of votes of a wide table; names of all voters of a long one, if some may have no vote.
     truth : str or None
         True labels: never votes, for scoring only.
     gold : str or None
         Known labels of some items (golden tasks), which become anchors when that is asked for.
     score : str or None
         A number beside each label of a long table.
+    items : sequence or None
+        Names of all items of a long table, those without votes too.
     """
 
     item: str | None = None
@@ -169,6 +171,7 @@ class Roles:
     truth: str | None = None
     gold: str | None = None
     score: str | None = None
+    items: Sequence[Any] | None = None
 
     @property
     def long(self) -> bool:

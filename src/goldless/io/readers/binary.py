@@ -195,17 +195,13 @@ def read_sparse(matrix: Any, name: str = "votes") -> Read:
     order = np.lexsort((found.col, found.row))
     rows, columns, data = found.row[order], found.col[order], found.data[order]
     stored = data != 0
-    voters = np.array([f"voter {column + 1}" for column in range(matrix.shape[1])])
-    table = pa.table(
-        {
-            "item": pa.array(rows[stored] + 1),
-            "voter": pa.array(voters[columns[stored]].tolist(), pa.string()),
-            "label": pa.array(data[stored]),
-        }
-    )
-    if not table.num_rows:
+    if not stored.any():
         raise empty_file(name, "is a sparse matrix without any entry")
-    return Read(table, "a sparse matrix, in which 0 is no vote", Roles("item", "voter", "label"))
+    voters = [f"voter {column + 1}" for column in range(matrix.shape[1])]
+    codes = pa.DictionaryArray.from_arrays(pa.array(columns[stored], pa.int32()), pa.array(voters))
+    table = pa.table({"item": pa.array(rows[stored] + 1), "voter": codes, "label": pa.array(data[stored])})
+    roles = Roles("item", "voter", "label", tuple(voters), items=range(1, matrix.shape[0] + 1))
+    return Read(table, "a sparse matrix, in which 0 is no vote", roles)
 
 
 def _names_of(arrays: dict[str, NDArray], key: str, length: int) -> list[str] | None:

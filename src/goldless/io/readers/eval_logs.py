@@ -281,41 +281,37 @@ def _provider(result: dict) -> str:
     return str(provider.get("label") or provider.get("id") or "" if isinstance(provider, dict) else provider)
 
 
+def promptfoo_items(results: Sequence[dict]) -> list[str]:
+    """Return how each output that was judged is called: by its test, and its prompt and provider if there are several."""
+    tests, prompts, providers = (_distinct(map(of, results)) for of in (_test_of, _prompt_of, _provider))
+    return [
+        _joined(
+            f"test {tests.index(_test_of(result))}",
+            f"prompt {prompts.index(_prompt_of(result))}" if len(prompts) > 1 else "",
+            _provider(result) if len(providers) > 1 else "",
+        )
+        for result in results
+    ]
+
+
 def _promptfoo(documents: list[Document], options: ReaderOptions) -> Read:
     (document,) = documents
     results = promptfoo_results(document.value)
-    tests = _distinct(_test_of(result) for result in results)
-    prompts = _distinct(_prompt_of(result) for result in results)
-    providers = _distinct(_provider(result) for result in results)
     rows: list[tuple] = []
-    for result in results:
-        item = promptfoo_item(result, tests, len(prompts) > 1, len(providers) > 1)
+    for result, item in zip(results, promptfoo_items(results), strict=True):
         for part in (result.get("gradingResult") or {}).get("componentResults") or ():
             assertion = part.get("assertion") or {}
             voter = assertion.get("metric") or _joined(assertion.get("type"), _asserted_by(assertion))
             rows.append((item, voter or "assertion", part.get("pass"), part.get("score")))
-    how, notes = "promptfoo results, each assertion a voter", ()
+    how = "promptfoo results, each assertion a voter"
+    tests, prompts, providers = (_distinct(map(of, results)) for of in (_test_of, _prompt_of, _provider))
     if not rows and len(prompts) * len(providers) > 1:
         how = "promptfoo results without assertions, each prompt and provider a voter"
-        rows = [
-            (
-                f"test {tests.index(_test_of(result))}",
-                _joined(_prompt_of(result) if len(prompts) > 1 else "", _provider(result)),
-                result.get("success"),
-                result.get("score"),
-            )
-            for result in results
-        ]
-    return _read(rows, how, document.file.name, notes, classes=(False, True))
-
-
-def promptfoo_item(result: dict, tests: list[str], with_prompt: bool, with_provider: bool) -> str:
-    """Return how an output that was judged is called."""
-    return _joined(
-        f"test {tests.index(_test_of(result))}",
-        f"prompt {result.get('promptIdx', _prompt_of(result))}" if with_prompt else "",
-        _provider(result) if with_provider else "",
-    )
+        for result in results:
+            voter = _joined(_prompt_of(result) if len(prompts) > 1 else "", _provider(result))
+            item = f"test {tests.index(_test_of(result))}"
+            rows.append((item, voter, result.get("success"), result.get("score")))
+    return _read(rows, how, document.file.name, classes=(False, True))
 
 
 def _asserted_by(assertion: dict) -> str:
