@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.io.arrays import table_of
+from goldless.io.files import as_votes
 from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
 from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import (
@@ -45,8 +46,9 @@ def encode_votes(
     Parameters
     ----------
     X : array-like or frame of shape (n_items, n_voters)
-        Two to a hundred distinct labels of any type, or numbers; NaN, None and NA are missing votes. Frames of
-        pandas, polars and pyarrow are read column by column (through narwhals). Votes that are encoded already pass
+        Two to a hundred distinct labels of any type, or numbers; NaN, None and NA are missing votes. Frames are
+        anything that speaks the Arrow C stream interface. What :func:`~goldless.read_votes` takes besides, such as
+        long frames, sparse matrices (0 is no vote) and records, is read by it. Votes that are encoded already pass
         through.
     classes : array-like of shape (n_classes,), optional
         Labels there may be, in order, of two (negative, positive); by default those that occur, sorted.
@@ -95,6 +97,7 @@ def encode_by(X: Any, rules: LabelRules, counts: Counts = lambda n_items: None) 
 
     ``counts`` returns how many items each of so many rows stands for: bins are cut by items.
     """
+    X = as_votes(X, rules)
     if isinstance(X, Votes) and X.bins is not None:
         return X
     if isinstance(X, Votes):
