@@ -155,6 +155,35 @@ class Settled:
 
 
 @dataclass(frozen=True, eq=False)
+class Unseen:
+    """Items that are not among the votes because fewer than ``at_least`` voters call them.
+
+    Attributes
+    ----------
+    at_least : int
+        How many calls an item needs to be seen.
+    items : float
+        How many unseen items there are: estimated, or as given.
+    interval : ndarray of shape (2,)
+        95 % interval of the estimate.
+    given : bool
+        Whether the number was given.
+    """
+
+    at_least: int
+    items: float
+    interval: NDArray[np.float64]
+    given: bool = False
+
+    def __str__(self) -> str:
+        low, high = (f"{end:,.0f}" for end in self.interval)
+        if self.given:
+            return f"{self.items:,.0f} candidate items that nobody called, as given (the votes say {low} to {high})."
+        who = "nobody" if self.at_least == 1 else f"fewer than {self.at_least} voters"
+        return f"About {self.items:,.0f} candidate items that {who} called (95 % interval {low} to {high})."
+
+
+@dataclass(frozen=True, eq=False)
 class Fitted:
     """What a fit learns of votes.
 
@@ -199,6 +228,8 @@ class Fitted:
         Votes to judge panels by.
     patterns : PatternTable, SparseRows or None
         All votes so far, if they came in parts.
+    unseen : Unseen or None
+        Items that too few voters call to be among the votes, if that is how votes were listed.
     """
 
     classes: NDArray
@@ -220,6 +251,7 @@ class Fitted:
     settled: Settled | None = None
     sample: VoteSample | None = None
     patterns: PatternTable | SparseRows | None = None
+    unseen: Unseen | None = None
 
     @property
     def n_voters(self) -> int:
