@@ -18,7 +18,7 @@ from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.fitting.core import FitVotes, as_counts, reduce_votes
 from goldless.fitting.facts import NO_LABELS, KnownLabels
-from goldless.fitting.fitted import Fitted
+from goldless.fitting.fitted import Fitted, Unseen
 from goldless.fitting.labelling import Written, write_labels
 from goldless.io.encode import encode_by, encode_by_bins, policy
 from goldless.io.open import as_stream
@@ -109,6 +109,21 @@ class VoteEstimator(BaseEstimator, ABC):
     def specificity_(self) -> NDArray[np.float64]:
         """Estimated Pr(vote negative | Y negative) of each voter (two classes)."""
         return self._of_two("specificity_").recalls[:, 0]
+
+    @property
+    def precision_(self) -> NDArray[np.float64]:
+        """Estimated Pr(Y positive | vote positive) of each voter, its positive predictive value (two classes)."""
+        fitted = self._of_two("precision_")
+        called = fitted.model.class_prior * np.stack([1 - fitted.recalls[:, 0], fitted.recalls[:, 1]], axis=1)
+        return called[:, 1] / np.maximum(called.sum(axis=1), 1e-300)
+
+    @property
+    def unseen_(self) -> Unseen:
+        """Items that too few voters call to be among the votes, with an interval; only with ``at_least``."""
+        unseen = self._of_fit("unseen_").unseen
+        if unseen is None:
+            raise AttributeError("unseen_ is known only of fits with at_least")
+        return unseen
 
     @property
     def class_balance_(self) -> float | NDArray[np.float64]:

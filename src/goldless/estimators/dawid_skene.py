@@ -32,6 +32,9 @@ class DawidSkene(TreeEstimator):
         Most EM iterations.
     tol : float, default=1e-7
         EM stops when the log-likelihood gains at most this much per item.
+    at_least : int, optional
+        If votes are listed only where at least so many voters say positive, as in the merged output of variant
+        callers: that number. See :class:`~goldless.LatentSML`.
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
@@ -86,6 +89,7 @@ class DawidSkene(TreeEstimator):
         decision: str = "ml",
         max_iter: int = 500,
         tol: float = 1e-7,
+        at_least: int | None = None,
         missing: Any = None,
         positive: Any = None,
         classes: Any = None,
@@ -98,6 +102,7 @@ class DawidSkene(TreeEstimator):
         self.decision = decision
         self.max_iter = max_iter
         self.tol = tol
+        self.at_least = at_least
         self.missing = missing
         self.positive = positive
         self.classes = classes
@@ -116,5 +121,5 @@ class DawidSkene(TreeEstimator):
         sample_weight : array-like of int of shape (n_items,), optional
             How many items each row stands for.
         """
-        options = FitOptions(self.prior, self.balance_prior, self.max_iter, self.tol)
+        options = FitOptions(self.prior, self.balance_prior, self.max_iter, self.tol, at_least=self.at_least)
         return self._store(fit_independent(self._read_for_fit(X, sample_weight), options))

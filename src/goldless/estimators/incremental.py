@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.fitting.core import as_counts
 from goldless.io.encode import encode_votes, labels_in
 from goldless.io.open import as_stream
+from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import UNKNOWN, Alphabet, LabelRules
 from goldless.votes.rows import PatternTable, joined
+from goldless.votes.sparse import SparseRows, joined_sparse
 from goldless.votes.votes import Votes
 
 
@@ -96,10 +98,15 @@ def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
     classes = parts[0][0].classes
     for votes, _ in parts[1:]:
         classes = _union(estimator, classes, votes.classes)
-    tables = [
-        PatternTable.of(encode_votes(votes, classes=classes).codes, len(classes), counts) for votes, counts in parts
-    ]
-    total = joined(tables).distinct()
+    coded = [encode_votes(votes, classes=classes).codes for votes, _ in parts]
+    total: PatternTable | SparseRows
+    if any(isinstance(codes, SparseCodes) for codes in coded):
+        lists = [codes if isinstance(codes, SparseCodes) else SparseCodes.of(codes) for codes in coded]
+        weights = [counts for _, counts in parts]
+        total = joined_sparse([SparseRows(*part) for part in zip(lists, [len(classes)] * len(lists), weights, strict=True)])
+    else:
+        tables = [PatternTable.of(codes, len(classes), counts) for codes, (_, counts) in zip(coded, parts, strict=True)]
+        total = joined(tables).distinct()
     voters = names[0] if names else None
     estimator.fit(Votes(total.codes, classes, voters), sample_weight=total.counts)
     estimator.fitted_ = replace(estimator.fitted_, patterns=total)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,12 @@ class LatentSML(TreeEstimator):
         otherwise. Probabilities do not depend on it.
     max_iter, tol : int, float
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
+    at_least : int, optional
+        If items are among the votes only because at least so many voters call them positive, as in the merged output
+        of variant callers (1, or 2 for a consensus of two): that number. Items with fewer calls are then counted
+        inside EM (truncated likelihood), so that rates and class balance are those of all candidate items, seen or
+        not; ``unseen_`` says how many there are. Two classes and four voters are needed. Without it such votes give
+        far too low specificities and too many positive items.
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
     classes : array-like of label, optional
@@ -172,6 +179,7 @@ class LatentSML(TreeEstimator):
         decision: str | None = None,
         max_iter: int = 500,
         tol: float = 1e-7,
+        at_least: int | None = None,
         missing: Any = None,
         positive: Any = None,
         classes: Any = None,
@@ -192,6 +200,7 @@ class LatentSML(TreeEstimator):
         self.decision = decision
         self.max_iter = max_iter
         self.tol = tol
+        self.at_least = at_least
         self.missing = missing
         self.positive = positive
         self.classes = classes
@@ -223,6 +232,7 @@ class LatentSML(TreeEstimator):
         anchors: Any = None,
         class_balance: float | None = None,
         trusted: Any = None,
+        unseen: float | None = None,
     ) -> LatentSML:
         """Find groups and estimate accuracies. ``y`` is ignored.
 
@@ -243,6 +253,9 @@ class LatentSML(TreeEstimator):
         trusted : list of voters, or mapping of voter to (sensitivity, specificity), optional
             Voters, by name or column number, that are known to look at the truth itself and not to echo others;
             with a mapping, their rates are known too.
+        unseen : float, optional
+            With ``at_least``: how many candidate items too few voters called, if that is known. By default it is
+            estimated, which is better than a guess. The length of a genome is no such number, and is refused.
         """
         known = KnownLabels.read(anchors, self.missing)
         votes = self._read_for_fit(X, sample_weight, known)
@@ -251,7 +264,9 @@ class LatentSML(TreeEstimator):
             raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
         if votes.n_classes > 2:
             self._refuse_two_class_options(votes.n_classes)
-        return self._store(fit_tree(votes, self._options(), facts))
+        if unseen is not None and self.at_least is None:
+            raise ValueError("unseen goes with at_least, which says which items are unseen.")
+        return self._store(fit_tree(votes, replace(self._options(), n_unseen=unseen), facts))
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, anchors: Any = None, **facts: Any
@@ -277,6 +292,7 @@ class LatentSML(TreeEstimator):
             latent_values=self.latent_values,
             imbalance=self.imbalance,
             abstain=self.abstain,
+            at_least=self.at_least,
         )
 
     def _refuse_two_class_options(self, n_classes: int) -> None:

@@ -15,11 +15,13 @@ import numpy as np
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
-from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Guard, Settled
+from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Guard, Settled, Unseen
+from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.maths.tree import TreeModel
 from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
+from goldless.votes.sparse import MOST_COMPARED, SparseRows
 from goldless.whole_file import whole_file
 
 FORMAT = "goldless-model"
@@ -28,11 +30,11 @@ _KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         Alternative, Bins, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Settled,
-        TreeModel,
-        VoteSample,
+        SparseCodes, SparseRows, TreeModel, Unseen, VoteSample,
     )
 }  # fmt: skip
 _AS_BYTES = ("|u1", "<f4")  # arrays of many small numbers
+_MANY_NUMBERS = 10_000  # more numbers of any type are written as bytes
 _NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
 _SUM_TOLERANCE = 1e-6
@@ -93,7 +95,11 @@ def _ask(estimator: Any) -> None:
     settled = () if fitted.settled is None else fitted.settled.candidates
     for model in (fitted.model, *fitted.evidence, *settled):
         _check_sums(model)
-    nothing = np.full((1, fitted.n_voters), -1, dtype=np.int8)
+    if isinstance(fitted.patterns, SparseRows):
+        fitted.patterns.codes.check()
+    nothing: Codes = SparseCodes.empty(1, fitted.n_voters)
+    if fitted.n_voters <= MOST_COMPARED:
+        nothing = nothing.dense()
     if len(fitted.classes) != fitted.model.n_classes or estimator._label(nothing).shape != (1,):
         raise ValueError("what was learnt does not fit together")
 
@@ -117,7 +123,9 @@ def _encode(value: Any, name: str) -> Any:
     if type(value).__name__ in _KINDS:
         names = value._fields if hasattr(value, "_fields") else [field.name for field in fields(value)]
         return {"kind": type(value).__name__, "of": {part: _encode(getattr(value, part), part) for part in names}}
-    if isinstance(value, np.ndarray) and value.dtype.str in _AS_BYTES:
+    if isinstance(value, np.ndarray) and (
+        value.dtype.str in _AS_BYTES or (value.size > _MANY_NUMBERS and value.dtype.str in _NUMBERS)
+    ):
         return {
             "bytes": base64.b64encode(value.tobytes()).decode("ascii"),
             "dtype": value.dtype.str,
@@ -148,7 +156,7 @@ def _decode(value: Any) -> Any:
         return value
     if "kind" in value:
         return _KINDS[value["kind"]](**{name: _decode(item) for name, item in value["of"].items()})
-    if "bytes" in value and value["dtype"] in _AS_BYTES:
+    if "bytes" in value and value["dtype"] in _NUMBERS:
         data = base64.b64decode(value["bytes"], validate=True)
         return np.frombuffer(data, dtype=value["dtype"]).reshape(value["shape"]).copy()
     if "array" in value:

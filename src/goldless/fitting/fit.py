@@ -49,15 +49,18 @@ from goldless.fitting.solve import (
     pooled_votes,
     start_of,
 )
+from goldless.fitting.unseen import count_unseen, seen_in_covariance, with_unseen
 from goldless.kernels.sparse import Codes, codes_of_voters, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
 from goldless.maths.tree import TreeModel, log_rates
+from goldless.votes.engine import added
 from goldless.votes.passes import VoteSums
 from goldless.votes.sample import VoteSample
 
+_ROUNDS_OF_UNSEEN = 4
 _HARD_ITEMS_MISFIT = 1.5  # of the model without groups, from which easy and hard items are averaged in (C > 2)
 
 
@@ -77,6 +80,8 @@ class FitOptions:
     latent_values: str = "soft"
     imbalance: str | float = "restricted"
     abstain: str = "ignore"
+    at_least: int | None = None
+    n_unseen: float | None = None
 
 
 def start_prior(votes: FitVotes, options: FitOptions, groups: NDArray[np.int64], overdispersion: float) -> Dirichlet:
@@ -100,6 +105,7 @@ def start_prior(votes: FitVotes, options: FitOptions, groups: NDArray[np.int64],
 def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -> Fitted:
     """Find groups, estimate the tree, and settle by facts what the votes leave open."""
     known = facts is not None and facts.any
+    votes = _with_unseen(votes, options)
     found = find_groups(votes, options.structure, options.n_groups)
     found, fit, guard = _believe(votes, options, found)
     prior, model = fit.prior, fit.result.model
@@ -145,6 +151,7 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         facts=facts,
         settled=settled,
         separation=separation,
+        unseen=_count_unseen(votes, options, core, prior),
     )
     if votes.n_classes == 2 and votes.ranked is None:
         fitted = replace(fitted, cut=_find_cut(votes, fitted, facts, settled, options, found.overdispersion))
@@ -154,17 +161,20 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
 def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate voters that are independent given the label, by EM from one soft vote each (Dawid and Skene)."""
     groups = np.arange(votes.sums.n_voters)
+    votes = _with_unseen(votes, options)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
+    model = fit.result.model
     calibration, separation = None, None
     if votes.ranked is not None:
-        calibration, separation = _calibrate(votes, votes.ranked, fit.result.model, None)
+        calibration, separation = _calibrate(votes, votes.ranked, model, None)
     return votes.fitted(
-        fit.result.model,
+        model,
         calibration=calibration,
         separation=separation,
         convergence=_convergence(fit.result),
         balance_items=fit.prior.balance,
         pseudo_votes=options.prior,
+        unseen=_count_unseen(votes, options, model, fit.prior),
     )
 
 
@@ -213,6 +223,36 @@ def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
         verdict="",
     )  # fmt: skip
     return votes.fitted(model, calibration=calibration, separation=separation, grouping=grouping)
+
+
+def _count_unseen(votes: FitVotes, options: FitOptions, model: TreeModel, prior: Dirichlet) -> Unseen | None:
+    """Return how many items too few voters call to be listed, if that is how votes were listed."""
+    if options.at_least is None:
+        return None
+    return count_unseen(votes, options.at_least, model, prior.for_groups(model.groups))
+
+
+def _with_unseen(votes: FitVotes, options: FitOptions) -> FitVotes:
+    """Return the votes with the rows that too few voters call, in EM and in the covariance, if there are such rows.
+
+    How many there are hangs on the groups, and what groups are found on the covariance: a few rounds, from no groups.
+    """
+    if options.at_least is None:
+        return votes
+    if not options.em or options.start == "two-stage" or options.abstain == "informative":
+        raise ValueError("at_least enters through EM from votes: leave em, start and abstain at their defaults.")
+    votes = with_unseen(votes, options.at_least, options.n_unseen)
+    groups, overdispersion = np.arange(votes.sums.n_voters), 1.0
+    for _ in range(_ROUNDS_OF_UNSEEN):
+        model = _fit_groups(votes, options, groups, overdispersion).result.model
+        votes = seen_in_covariance(votes, model)
+        if isinstance(options.structure, str) and options.structure == "independent":
+            break
+        found = find_groups(votes, options.structure, options.n_groups)
+        if np.array_equal(found.groups, groups):
+            break
+        groups, overdispersion = found.groups, found.overdispersion
+    return votes
 
 
 # -- the steps ----------------------------------------------------------------------------------------------
@@ -492,6 +532,10 @@ def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
         return replace(fitted, sample=sample)
     everyone = votes.counted.sums(np.arange(votes.votes.n_voters))
     right, cast = everyone.sum(partial(_agreement, fitted))
+    if votes.unseen is not None:  # all voters on the rows that they do not call: the fitted ones speak for their copies
+        hidden = votes.unseen.codes[:, np.maximum(votes.core_voter, 0)]
+        hidden = np.where(votes.core_voter >= 0, hidden, np.int8(-1))
+        right, cast = added((right, cast), _agreement(fitted, hidden, votes.unseen.weights))
     recall = np.divide(right, cast, out=np.full(cast.shape, 1 / votes.n_classes), where=cast > 0)
     return replace(fitted, sample=sample, recall=recall)
 

@@ -157,6 +157,35 @@ class Settled:
 
 
 @dataclass(frozen=True, eq=False)
+class Unseen:
+    """Items that are not among the votes because fewer than ``at_least`` voters call them.
+
+    Attributes
+    ----------
+    at_least : int
+        How many calls an item needs to be seen.
+    items : float
+        How many unseen items there are: estimated, or as given.
+    interval : ndarray of shape (2,)
+        95 % interval of the estimate.
+    given : bool
+        Whether the number was given.
+    """
+
+    at_least: int
+    items: float
+    interval: NDArray[np.float64]
+    given: bool = False
+
+    def __str__(self) -> str:
+        low, high = (f"{end:,.0f}" for end in self.interval)
+        if self.given:
+            return f"{self.items:,.0f} candidate items that nobody called, as given (the votes say {low} to {high})."
+        who = "nobody" if self.at_least == 1 else f"fewer than {self.at_least} voters"
+        return f"About {self.items:,.0f} candidate items that {who} called (95 % interval {low} to {high})."
+
+
+@dataclass(frozen=True, eq=False)
 class Fitted:
     """What a fit learns of votes.
 
@@ -209,6 +238,8 @@ class Fitted:
         Share of the answers of each voter in each bin; None if votes are labels.
     separation : float or None
         Of numbers: T, about 1 if the votes are of two classes and clearly less if they are of one scale.
+    unseen : Unseen or None
+        Items that too few voters call to be among the votes, if that is how votes were listed.
     """
 
     classes: NDArray
@@ -234,6 +265,7 @@ class Fitted:
     bins: Bins | None = None
     symbol_share: NDArray[np.float64] | None = None
     separation: float | None = None
+    unseen: Unseen | None = None
 
     @property
     def n_voters(self) -> int:

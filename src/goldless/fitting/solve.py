@@ -16,7 +16,7 @@ from goldless.maths.tree import TreeModel
 from goldless.votes.passes import VoteSums
 
 _BALANCE_PRIOR_ITEMS = 100.0
-_FREE_BALANCE = 0.5  # pseudo-items of each class that are left when the prior gives way
+FREE_BALANCE = 0.5  # pseudo-items of each class that are left when the prior gives way
 _ENOUGH_TO_CALIBRATE = 0.5  # of the items that the prior is worth
 _FEW_VOTERS = 20  # fewer are no population to pull a voter's errors towards
 
@@ -119,8 +119,8 @@ def free_balance(
     """
     n_classes = len(prior.items)
     needed = 2 * _BALANCE_PRIOR_ITEMS * overdispersion / n_classes
-    free = prior.with_balance(_FREE_BALANCE)
-    if n_items < _BALANCE_PRIOR_ITEMS * overdispersion or prior.balance <= _FREE_BALANCE:
+    free = prior.with_balance(FREE_BALANCE)
+    if n_items < _BALANCE_PRIOR_ITEMS * overdispersion or prior.balance <= FREE_BALANCE:
         return None
     fitted = solve(prior=free)
     fewest = n_items * float(fitted.model.class_prior.min())

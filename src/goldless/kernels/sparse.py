@@ -57,6 +57,15 @@ class SparseCodes:
         """Return rows without a vote."""
         return cls(np.zeros(n_rows + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int8), n_voters)
 
+    def check(self) -> None:
+        """Raise if the arrays do not fit together, as those of a file may not."""
+        starts, voters = self.starts, self.voters
+        whole = starts.ndim == 1 and len(starts) > 0 and starts[0] == 0 and starts[-1] == len(voters)
+        if not (whole and (np.diff(starts) >= 0).all() and voters.shape == self.symbols.shape):
+            raise ValueError("rows of votes do not fit together")
+        if len(voters) and (voters.min() < 0 or voters.max() >= self.n_voters or self.symbols.min() < 0):
+            raise ValueError("a vote is of no voter, or says nothing")
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

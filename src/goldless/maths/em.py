@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -357,20 +357,33 @@ def _share_done(n_visits: int, max_iter: int, previous: float, gap: float, tol: 
 
 def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> TreeModel:
     """Jump along the path of two steps, on log-odds, by the length that would end it if it were linear."""
-    own = first.has_latent
+    few = model.n_voters <= VOTERS_AT_ONCE  # then latents that hang on the hub cost nothing either
+    own = np.ones(model.n_groups, dtype=bool) if few else first.has_latent
     paths = list(zip(*(of.unbounded(own) for of in (model, first, second)), strict=True))
-    squares = np.sum([_squares(*path) for path in paths], axis=0)
+    squares = _squares(paths) if few else np.sum([_squares_by_parts(*path) for path in paths], axis=0)
     length = float(np.sqrt(squares[0] / max(float(squares[1]), 1e-300)))
     if length <= 1:
         return second
     length = min(length, _LONGEST_JUMP)
-    return first.bounded([partial(_jump, *path, length) for path in paths])
+    jumps = [partial(_jump, *path, length) for path in paths]
+    return first.bounded(jumps, own)
 
 
-def _squares(
+Path = tuple[NDArray[np.float64], ...]  # some parameters at the start, after one step and after two
+
+
+def _squares(paths: Sequence[Path]) -> tuple[float, float]:
+    """Return the squared lengths of a first step and of how much the second differs from it."""
+    start, once, twice = (np.concatenate([path[number].ravel() for path in paths]) for number in range(3))
+    step = once - start
+    bend = twice - once - step
+    return float(step @ step), float(bend @ bend)
+
+
+def _squares_by_parts(
     start: NDArray[np.float64], once: NDArray[np.float64], twice: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the squared lengths of a first step and of how much the second differs from it."""
+    """Return the squares of some parameters, of many voters a part at a time."""
 
     def of_rows(rows: slice) -> tuple[float, float]:
         step = once[rows] - start[rows]
@@ -388,11 +401,11 @@ def _jump(
     step = once[rows] - start[rows]
     bend = twice[rows] - once[rows]
     bend -= step
-    bend *= length**2
     step *= 2 * length
-    bend += step
-    bend += start[rows]
-    return np.clip(bend, -_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT, out=bend)
+    step += start[rows]
+    bend *= length**2
+    step += bend
+    return np.clip(step, -_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT, out=step)
 
 
 def _log(rates: NDArray[np.float64]) -> NDArray[np.float64]:

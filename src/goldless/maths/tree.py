@@ -375,17 +375,24 @@ class TreeModel:
         own = self.has_latent if own is None else own
         return votes, _unbounded(self.latents[own].transpose(0, 2, 1)), _unbounded(self.prior[None])
 
-    def bounded(self, values: Sequence[Callable[[slice], NDArray[np.float64]]]) -> TreeModel:
-        """Return the model of the same shape whose unbounded parameters are these, asked for some voters at a time."""
+    def bounded(
+        self, values: Sequence[Callable[[slice], NDArray[np.float64]]], own: NDArray[np.bool_] | None = None
+    ) -> TreeModel:
+        """Return the model of the same shape whose unbounded parameters are these, asked for some voters at a time.
+
+        ``own`` says of which latents there are parameters; those that hang on the hub stay there.
+        """
         votes = np.empty_like(self.votes)
 
         def fill(voters: slice) -> None:
             votes[voters] = _bounded(values[0](voters), self.n_symbols)
 
         ordered_map(fill, row_chunks(self.n_voters, VOTERS_AT_ONCE))
-        own = _bounded(values[1](slice(None)), self.latents.shape[1]).transpose(0, 2, 1)
+        latents = _bounded(values[1](slice(None)), self.latents.shape[1]).transpose(0, 2, 1)
+        if own is not None:
+            latents = latents[self.has_latent[own]]
         prior = _bounded(values[2](slice(None)), self.n_states)[0]
-        return self.with_tables(prior, self.with_own_latents(own), votes)
+        return self.with_tables(prior, self.with_own_latents(latents), votes)
 
     def with_own_latents(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the latents with those that do not hang on the hub replaced."""
