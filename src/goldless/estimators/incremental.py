@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.fitting.core import as_counts
-from goldless.io.encode import encode_votes, labels_in
+from goldless.io.encode import encode_by, encode_by_bins, encode_votes, labels_in, policy
 from goldless.io.open import as_stream
 from goldless.votes.alphabet import UNKNOWN, Alphabet, LabelRules
+from goldless.votes.kinds import NumberRules
 from goldless.votes.rows import PatternTable, joined
 from goldless.votes.votes import Votes
 
@@ -39,11 +40,11 @@ def partial_fit(
     if as_stream(X) is not None:
         raise TypeError(f"partial_fit adds votes in memory, an array or a frame; pass a {type(X).__name__} to fit.")
     known = _votes_so_far(self)
-    if classes is None and known is not None:
+    if classes is None and known is not None and known[0].bins is None:
         classes = _union(self, known[0].classes, labels_in(X))
     if classes is None:
         classes = self.classes
-    votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
+    votes = _encode_part(self, X, None if known is None else known[0], classes, sample_weight)
     if known is not None and votes.n_voters != known[0].n_voters:
         raise ValueError(
             f"X has {votes.n_voters} features, but {type(self).__name__} is expecting {known[0].n_voters} features "
@@ -78,7 +79,21 @@ def _votes_so_far(estimator: Any) -> Part | None:
     fitted = vars(estimator).get("fitted_")
     if fitted is None or fitted.patterns is None:
         return None
-    return Votes(fitted.patterns.codes, fitted.classes, fitted.voters), fitted.patterns.counts
+    return Votes(fitted.patterns.codes, fitted.classes, fitted.voters, bins=fitted.bins), fitted.patterns.counts
+
+
+def _encode_part(
+    estimator: Any, X: Any, known: Votes | None, classes: ArrayLike | None, sample_weight: ArrayLike | None
+) -> Votes:
+    """Encode a part of the votes: numbers by the bins of the first part, labels in all classes so far."""
+    if known is not None and known.bins is not None:
+        rules = LabelRules.of(known.classes, estimator.missing)
+        return encode_by_bins(X, rules, known.classes, known.bins)
+    numbers = NumberRules.of(estimator.kind, estimator.lower_is_positive, estimator.positive_from)
+    if known is not None:
+        numbers = NumberRules("labels")
+    rules = LabelRules.of(classes, estimator.missing, estimator.positive, policy("error"), numbers)
+    return encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
 
 
 def _union(estimator: Any, known: NDArray, more: Iterable) -> NDArray:
@@ -93,14 +108,20 @@ def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
     names = [votes.voters for votes, _ in parts if votes.voters is not None]
     if len(names) == 2 and list(names[0]) != list(names[1]):
         raise ValueError("The feature names should match those of the earlier votes, in the same order.")
-    classes = parts[0][0].classes
-    for votes, _ in parts[1:]:
-        classes = _union(estimator, classes, votes.classes)
-    tables = [
-        PatternTable.of(encode_votes(votes, classes=classes).codes, len(classes), counts) for votes, counts in parts
-    ]
-    total = joined(tables).distinct()
     voters = names[0] if names else None
-    estimator.fit(Votes(total.codes, classes, voters), sample_weight=total.counts)
+    bins = parts[0][0].bins
+    if bins is not None:
+        if any(votes.bins is not bins for votes, _ in parts[1:]):
+            raise ValueError("cannot merge: their numbers were cut into different bins; add votes by partial_fit.")
+        total = joined([PatternTable.of(votes.codes, bins.n_symbols, counts) for votes, counts in parts]).distinct()
+        merged = Votes(total.codes, parts[0][0].classes, voters, bins=bins)
+    else:
+        classes = parts[0][0].classes
+        for votes, _ in parts[1:]:
+            classes = _union(estimator, classes, votes.classes)
+        coded = [(encode_votes(votes, classes=classes).codes, counts) for votes, counts in parts]
+        total = joined([PatternTable.of(codes, len(classes), counts) for codes, counts in coded]).distinct()
+        merged = Votes(total.codes, classes, voters)
+    estimator.fit(merged, sample_weight=total.counts)
     estimator.fitted_ = replace(estimator.fitted_, patterns=total)
     return estimator

@@ -245,7 +245,11 @@ class LatentSML(TreeEstimator):
         if facts.any and not self.em:
             raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
         if votes.n_classes > 2:
-            self._refuse_two_class_options(votes.n_classes)
+            self._refuse_two_class_options(f"for two classes, and the votes have {votes.n_classes}")
+        if votes.ranked is not None:
+            self._refuse_two_class_options("for labels, and the votes are numbers")
+            if not np.isnan(facts.confusion).all():
+                raise ValueError("known rates of trusted voters are for labels: of numbers, name the voters only.")
         return self._store(fit_tree(votes, self._options(), facts))
 
     def fit_predict(
@@ -274,8 +278,8 @@ class LatentSML(TreeEstimator):
             abstain=self.abstain,
         )
 
-    def _refuse_two_class_options(self, n_classes: int) -> None:
-        """Say which options are for two classes only."""
+    def _refuse_two_class_options(self, why: str) -> None:
+        """Say which options are for labels of two classes only."""
         for name, used in {
             "structure='paper'": self._structure_is("paper"),
             "start='two-stage'": self.start == "two-stage",
@@ -283,7 +287,7 @@ class LatentSML(TreeEstimator):
             "abstain='informative'": self.abstain == "informative",
         }.items():
             if used:
-                raise ValueError(f"{name} is for two classes, and the votes have {n_classes}.")
+                raise ValueError(f"{name} is {why}.")
 
     def _least_voters(self) -> int:
         """Return with how many voters this can be fitted: the equations of the two-stage estimate need three."""
