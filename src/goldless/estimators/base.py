@@ -20,6 +20,7 @@ from goldless.fitting.core import FitVotes, as_counts, reduce_votes
 from goldless.fitting.facts import NO_LABELS, KnownLabels
 from goldless.fitting.fitted import Fitted, Unseen
 from goldless.fitting.labelling import Written, write_labels
+from goldless.fitting.number_facts import auc_of, direction_of, emission_of, severity_of, turning_point_of
 from goldless.io.encode import encode_by, encode_by_bins, policy
 from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
@@ -141,6 +142,61 @@ class VoteEstimator(BaseEstimator, ABC):
         if fitted.n_classes != 2:
             raise AttributeError(f"{name} is for two classes, and there are {fitted.n_classes}: see confusion_")
         return fitted
+
+    # -- votes that are numbers -----------------------------------------------------------------------------
+
+    def _of_numbers(self, name: str) -> Fitted:
+        """Return what was learnt of numbers; of labels an attribute is not there."""
+        fitted = self._of_fit(name)
+        if fitted.bins is None:
+            raise AttributeError(f"{name} is for votes that are numbers, and these are labels")
+        return fitted
+
+    @property
+    def kinds_(self) -> tuple[str, ...]:
+        """How the votes of each voter were read: "labels", "ordinal", "probabilities" or "scores"."""
+        fitted = self._of_fit("kinds_")
+        return ("labels",) * fitted.n_voters if fitted.bins is None else fitted.bins.kinds
+
+    @property
+    def cuts_(self) -> list[NDArray[np.float64]]:
+        """Of each voter the numbers at which a bin begins, in the order of the bins."""
+        bins = self._of_numbers("cuts_").bins
+        assert bins is not None
+        return [sign * edges for sign, edges in zip(bins.sign, bins.edges, strict=True)]
+
+    @property
+    def emission_(self) -> list[NDArray[np.float64]]:
+        """Estimated Pr(bin | Y) of each voter, of shape (2, n_bins); rows are the truth."""
+        return emission_of(self._of_numbers("emission_"))
+
+    @property
+    def auc_(self) -> NDArray[np.float64]:
+        """Estimated AUC of each voter: how often it ranks a positive item above a negative one."""
+        return auc_of(self._of_numbers("auc_"))
+
+    @property
+    def turning_point_(self) -> NDArray[np.float64]:
+        """The number at which each voter turns to positive; not a number if it never does."""
+        return turning_point_of(self._of_numbers("turning_point_"))
+
+    @property
+    def direction_(self) -> NDArray[np.int64]:
+        """1 for voters whose high numbers mean positive, -1 for those whose low ones do, 0 for neither."""
+        return direction_of(self._of_numbers("direction_"))
+
+    @property
+    def severity_(self) -> NDArray[np.float64]:
+        """How much lower the numbers of each voter are than those of all, on items of the same class."""
+        return severity_of(self._of_numbers("severity_"))
+
+    @property
+    def scale_or_classes_(self) -> float:
+        """About 1 and more if the numbers speak of two classes, clearly less if they measure one scale."""
+        separation = self._of_numbers("scale_or_classes_").separation
+        if separation is None:
+            raise AttributeError("scale_or_classes_: there is no model of the classes")
+        return separation
 
     # -- reading votes --------------------------------------------------------------------------------------
 

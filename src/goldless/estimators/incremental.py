@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.fitting.core import as_counts
-from goldless.io.encode import encode_votes, labels_in
+from goldless.io.encode import encode_by, encode_by_bins, encode_votes, labels_in, policy
 from goldless.io.open import as_stream
-from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.votes.alphabet import UNKNOWN, Alphabet, LabelRules
+from goldless.votes.kinds import NumberRules
 from goldless.votes.rows import PatternTable, joined
 from goldless.votes.sparse import SparseRows, joined_sparse
 from goldless.votes.votes import Votes
@@ -41,11 +42,11 @@ def partial_fit(
     if as_stream(X) is not None:
         raise TypeError(f"partial_fit adds votes in memory, an array or a frame; pass a {type(X).__name__} to fit.")
     known = _votes_so_far(self)
-    if classes is None and known is not None:
+    if classes is None and known is not None and known[0].bins is None:
         classes = _union(self, known[0].classes, labels_in(X))
     if classes is None:
         classes = self.classes
-    votes = encode_votes(X, classes=classes, missing=self.missing, positive=self.positive)
+    votes = _encode_part(self, X, None if known is None else known[0], classes, sample_weight)
     if known is not None and votes.n_voters != known[0].n_voters:
         raise ValueError(
             f"X has {votes.n_voters} features, but {type(self).__name__} is expecting {known[0].n_voters} features "
@@ -80,7 +81,21 @@ def _votes_so_far(estimator: Any) -> Part | None:
     fitted = vars(estimator).get("fitted_")
     if fitted is None or fitted.patterns is None:
         return None
-    return Votes(fitted.patterns.codes, fitted.classes, fitted.voters), fitted.patterns.counts
+    return Votes(fitted.patterns.codes, fitted.classes, fitted.voters, bins=fitted.bins), fitted.patterns.counts
+
+
+def _encode_part(
+    estimator: Any, X: Any, known: Votes | None, classes: ArrayLike | None, sample_weight: ArrayLike | None
+) -> Votes:
+    """Encode a part of the votes: numbers by the bins of the first part, labels in all classes so far."""
+    if known is not None and known.bins is not None:
+        rules = LabelRules.of(known.classes, estimator.missing)
+        return encode_by_bins(X, rules, known.classes, known.bins)
+    numbers = NumberRules.of(estimator.kind, estimator.lower_is_positive, estimator.positive_from)
+    if known is not None:
+        numbers = NumberRules("labels")
+    rules = LabelRules.of(classes, estimator.missing, estimator.positive, policy("error"), numbers)
+    return encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
 
 
 def _union(estimator: Any, known: NDArray, more: Iterable) -> NDArray:
@@ -95,19 +110,30 @@ def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
     names = [votes.voters for votes, _ in parts if votes.voters is not None]
     if len(names) == 2 and list(names[0]) != list(names[1]):
         raise ValueError("The feature names should match those of the earlier votes, in the same order.")
-    classes = parts[0][0].classes
-    for votes, _ in parts[1:]:
-        classes = _union(estimator, classes, votes.classes)
-    coded = [encode_votes(votes, classes=classes).codes for votes, _ in parts]
-    total: PatternTable | SparseRows
-    if any(isinstance(codes, SparseCodes) for codes in coded):
-        lists = [codes if isinstance(codes, SparseCodes) else SparseCodes.of(codes) for codes in coded]
-        weights = [counts for _, counts in parts]
-        total = joined_sparse([SparseRows(*part) for part in zip(lists, [len(classes)] * len(lists), weights, strict=True)])
-    else:
-        tables = [PatternTable.of(codes, len(classes), counts) for codes, (_, counts) in zip(coded, parts, strict=True)]
-        total = joined(tables).distinct()
     voters = names[0] if names else None
-    estimator.fit(Votes(total.codes, classes, voters), sample_weight=total.counts)
+    bins, classes = parts[0][0].bins, parts[0][0].classes
+    if bins is not None:
+        if any(votes.bins is not bins for votes, _ in parts[1:]):
+            raise ValueError("cannot merge: their numbers were cut into different bins; add votes by partial_fit.")
+        coded = [votes.codes for votes, _ in parts]
+    else:
+        for votes, _ in parts[1:]:
+            classes = _union(estimator, classes, votes.classes)
+        coded = [encode_votes(votes, classes=classes).codes for votes, _ in parts]
+    n_symbols = len(classes) if bins is None else bins.n_symbols
+    total = _added_up(coded, n_symbols, [counts for _, counts in parts])
+    merged = Votes(total.codes, classes, voters, bins=bins)
+    estimator.fit(merged, sample_weight=total.counts)
     estimator.fitted_ = replace(estimator.fitted_, patterns=total)
     return estimator
+
+
+def _added_up(
+    coded: list[Codes], n_symbols: int, counts: list[NDArray[np.int64] | None]
+) -> PatternTable | SparseRows:
+    """Return the distinct rows of all parts, or the rows themselves where most votes are missing."""
+    if any(isinstance(codes, SparseCodes) for codes in coded):
+        lists = [codes if isinstance(codes, SparseCodes) else SparseCodes.of(codes) for codes in coded]
+        return joined_sparse([SparseRows(codes, n_symbols, of) for codes, of in zip(lists, counts, strict=True)])
+    dense = [codes for codes in coded if not isinstance(codes, SparseCodes)]
+    return joined([PatternTable.of(codes, n_symbols, of) for codes, of in zip(dense, counts, strict=True)]).distinct()

@@ -263,7 +263,11 @@ class LatentSML(TreeEstimator):
         if facts.any and not self.em:
             raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
         if votes.n_classes > 2:
-            self._refuse_two_class_options(votes.n_classes)
+            self._refuse_two_class_options(f"for two classes, and the votes have {votes.n_classes}")
+        if votes.ranked is not None:
+            self._refuse_two_class_options("for labels, and the votes are numbers")
+            if not np.isnan(facts.confusion).all():
+                raise ValueError("known rates of trusted voters are for labels: of numbers, name the voters only.")
         if unseen is not None and self.at_least is None:
             raise ValueError("unseen goes with at_least, which says which items are unseen.")
         return self._store(fit_tree(votes, replace(self._options(), n_unseen=unseen), facts))
@@ -295,8 +299,8 @@ class LatentSML(TreeEstimator):
             at_least=self.at_least,
         )
 
-    def _refuse_two_class_options(self, n_classes: int) -> None:
-        """Say which options are for two classes only."""
+    def _refuse_two_class_options(self, why: str) -> None:
+        """Say which options are for labels of two classes only."""
         for name, used in {
             "structure='paper'": self._structure_is("paper"),
             "start='two-stage'": self.start == "two-stage",
@@ -305,7 +309,7 @@ class LatentSML(TreeEstimator):
             "decision='mean'": self.decision == "mean",
         }.items():
             if used:
-                raise ValueError(f"{name} is for two classes, and the votes have {n_classes}.")
+                raise ValueError(f"{name} is {why}.")
 
     @property
     def _decides_by(self) -> str | None:

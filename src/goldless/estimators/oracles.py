@@ -77,9 +77,10 @@ class OracleCI(TreeEstimator):
         truth = encode_truth(y, votes.votes)
         # the truth is counted as one more voter, the last; half an item more in every class and vote
         weights = votes.counted.weights
-        tables = PairTables.of(np.column_stack([votes.votes.codes, truth]), votes.n_classes, weights).tables
-        said = tables[:, :, -1, votes.voters].transpose(2, 0, 1) + 1 / votes.n_classes
-        items = np.einsum("cc->c", tables[:, :, -1, -1])
+        n_classes, n_symbols = votes.n_classes, votes.votes.n_symbols
+        tables = PairTables.of(np.column_stack([votes.votes.codes, truth]), n_symbols, weights).tables
+        said = tables[:n_classes, :, -1, votes.voters].transpose(2, 0, 1) + 1 / n_symbols
+        items = np.einsum("cc->c", tables[:n_classes, :n_classes, -1, -1])
         model = independent_model(items / items.sum(), said / said.sum(axis=2, keepdims=True))
         return self._store(votes.fitted(model))
 
@@ -140,6 +141,8 @@ class OracleLatent(TreeEstimator):
         if not isinstance(self.latent_model, TreeModel):
             raise ValueError("OracleLatent needs the true model: OracleLatent(latent_model).")
         votes = self._read(X, reset=True)
+        if votes.bins is not None:
+            raise ValueError("OracleLatent is for labels: the symbols of a model have no edges among numbers.")
         if self.latent_model.n_voters != votes.n_voters:
             raise ValueError(f"the model has {self.latent_model.n_voters} voters, the votes have {votes.n_voters}.")
         if self.latent_model.n_classes != votes.n_classes:

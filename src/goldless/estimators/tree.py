@@ -103,7 +103,7 @@ class TreeEstimator(VoteEstimator):
         array([-1,  3,  1])
         """
         check_is_fitted(self)
-        table = PatternTable.of(self._read(X, reset=False, unknown=unknown).codes, self.fitted_.n_classes)
+        table = PatternTable.of(self._read(X, reset=False, unknown=unknown).codes, self.fitted_.n_symbols)
         fitted = self.fitted_
         why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.calibration)
         return spread_rows(why, table.inverse)

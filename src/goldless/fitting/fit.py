@@ -491,7 +491,8 @@ def _calibrate(
     separation = scale_or_classes(ratio, model.posterior(codes)[:, 1], counts)
     line = Calibration(1.0, model.class_balance)
     if not are_two_classes(separation, votes.n_items):
-        line = tempered(ratio, ranked.mean_midranks(codes), counts, model.class_prior)
+        stated = ranked.class_prior is not None or (facts is not None and facts.class_prior is not None)
+        line = tempered(ratio, ranked.mean_midranks(codes), counts, float(model.class_prior[1]), stated)
     if facts is not None and len(facts.rows):
         known = model.log_likelihood_ratio(np.ascontiguousarray(votes.counted.picked.codes[:, votes.voters]))
         line = with_labels(line, ratio, counts, known, facts.labels)

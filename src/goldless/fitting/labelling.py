@@ -99,4 +99,4 @@ def _answers(answer: Answer, votes: Votes | VoteSource) -> Iterator[tuple[NDArra
         return
     for rows in row_chunks(votes.n_items, CHUNK_ROWS):
         items = None if votes.items is None else votes.items[rows]
-        yield on_distinct_rows(votes.codes[rows], votes.n_classes, answer), Beside(items)
+        yield on_distinct_rows(votes.codes[rows], votes.n_symbols, answer), Beside(items)

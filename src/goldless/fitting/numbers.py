@@ -64,7 +64,7 @@ class RankedVotes:
 
     @property
     def class_prior(self) -> NDArray[np.float64] | None:
-        """Pr(Y) as the votes state it: by the middle one of the voters that say probabilities, or above the user's cut.
+        """Pr(Y) as the votes state it: of the middle voter that says probabilities, or above the user's cut.
 
         The middle and not the mean, for one voter whose probabilities are no such thing must not move it.
         """
@@ -163,13 +163,14 @@ def tempered(
     ratio: NDArray[np.float64],
     target: NDArray[np.float64],
     counts: NDArray[np.float64],
-    class_prior: NDArray[np.float64],
+    balance: float,
+    stated: bool,
 ) -> Calibration:
     """Return the line on the log-likelihood ratio that makes the truth like one more voter of the panel.
 
     Voters that measure one scale fix their consensus almost surely, and nothing in the scores says how far the truth
     is from it. The slope is that of the logistic regression of the mean midrank on the log-odds; the intercept keeps
-    the mean of the posterior.
+    the mean of the posterior, or the class balance that the votes state.
 
     Parameters
     ----------
@@ -179,16 +180,17 @@ def tempered(
         Mean midrank of their votes.
     counts : ndarray of shape (n_rows,)
         Items of each row.
-    class_prior : ndarray of shape (2,)
-        Pr(Y) of the model.
+    balance : float
+        Pr(Y positive) of the model.
+    stated : bool
+        Whether the votes state it.
     """
-    balance = float(class_prior[1])
     clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
     line = soft_logistic_line(clipped, target, counts)
     if line is None:
         return Calibration(1.0, balance)
     posterior = probability(ratio + float(log_odds(np.array(balance))))
-    mean = float(counts @ posterior / counts.sum())
+    mean = balance if stated else float(counts @ posterior / counts.sum())
     return Calibration(line[0], intercept_keeping(line[0] * clipped, counts, mean))
 
 

@@ -1,0 +1,69 @@
+"""What a fit says of every voter that gives numbers, without labels: AUC, turning point, direction and severity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.fitting.fitted import Fitted, emission_leans
+from goldless.maths.ordered import falling
+
+
+def emission_of(fitted: Fitted) -> list[NDArray[np.float64]]:
+    """Return Pr(bin | Y) of every voter, each of shape (2, n_bins)."""
+    assert fitted.bins is not None
+    tables = zip(fitted.model.confusion, fitted.bins.n_bins, strict=True)
+    return [table[:, :n_bins] for table, n_bins in tables]
+
+
+def auc_of(fitted: Fitted) -> NDArray[np.float64]:
+    """Return how often each voter ranks a positive item above a negative one, ties counted half.
+
+    ``sum_b P(b | +) (P(below b | -) + P(b | -) / 2)``. The level is that of the consensus, not of the truth; what it
+    tells is the order of the voters.
+    """
+    negative, positive = fitted.model.confusion[:, 0], fitted.model.confusion[:, 1]
+    below = np.cumsum(negative, axis=1) - negative / 2
+    return (positive * below).sum(axis=1)
+
+
+def direction_of(fitted: Fitted) -> NDArray[np.int64]:
+    """Return 1 for voters whose high numbers mean positive, -1 for those whose low ones do, and 0 for neither."""
+    assert fitted.bins is not None
+    confusion, n_bins = fitted.model.confusion, fitted.bins.n_bins
+    falls, rises = falling(confusion, n_bins), falling(confusion[:, ::-1], n_bins)
+    return fitted.bins.sign * (rises.astype(np.int64) - falls.astype(np.int64))
+
+
+def turning_point_of(fitted: Fitted) -> NDArray[np.float64]:
+    """Return the number of each voter at which its answer turns to positive.
+
+    A voter whose high numbers mean positive means yes from there on, one whose low numbers do up to there. Not a
+    number for a voter that never turns.
+    """
+    assert fitted.bins is not None
+    points = np.full(fitted.n_voters, np.nan)
+    leans = emission_leans(fitted.model.confusion)
+    for voter, edges in enumerate(fitted.bins.edges):
+        changes = np.flatnonzero(np.diff(leans[voter, : len(edges) + 1].astype(np.int8)))
+        if len(changes):
+            points[voter] = fitted.bins.sign[voter] * edges[changes[0]]
+    return points
+
+
+def severity_of(fitted: Fitted) -> NDArray[np.float64]:
+    """Return how much lower the numbers of each voter are than those of all, on items of the same class.
+
+    In the unit of the scale; not a number for scores, whose scales cannot be compared. Both classes count by their
+    balance, so a voter that saw other items is not called severe for it.
+    """
+    assert fitted.bins is not None
+    comparable = np.array([kind in ("ordinal", "probabilities") for kind in fitted.bins.kinds])
+    comparable &= fitted.informative
+    expected = np.einsum("icv,iv->ic", fitted.model.confusion, np.nan_to_num(fitted.bins.means))
+    severity = np.full(fitted.n_voters, np.nan)
+    for kind in dict.fromkeys(fitted.bins.kinds):
+        alike = comparable & np.array([own == kind for own in fitted.bins.kinds])
+        if alike.sum() > 1:
+            severity[alike] = (expected[alike].mean(axis=0) - expected[alike]) @ fitted.model.class_prior
+    return severity

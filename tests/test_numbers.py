@@ -1,0 +1,475 @@
+"""Grades, probabilities and scores: bins, the ordered M-step, rank covariance, kinds, and fits of simulated numbers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.isotonic import isotonic_regression
+from sklearn.metrics import roc_auc_score
+
+import goldless as gl
+from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, SpectralMetaLearner, VotesError
+from goldless.fitting.numbers import RankedVotes, intercept_keeping, weighted_ranks
+from goldless.io.encode import encode_votes
+from goldless.kernels.isotonic import order_counts
+from goldless.maths.covariance import covariance_of, covariance_of_values
+from goldless.maths.em import Dirichlet, run_em
+from goldless.maths.ordered import Ordered, midranks_of
+from goldless.votes.bins import Bins, Levels, rank_cuts
+from goldless.votes.kinds import are_in_order
+from goldless.votes.pairs import PairTables
+from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::goldless.VotesWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+ESTIMATORS = [MajorityVote(), DawidSkene(), SpectralMetaLearner(), LatentSML()]
+by_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda model: type(model).__name__)
+
+
+def draw(n_items=600, skill=(1.5, 1.2, 1.0, 0.8, 1.4, 0.9), balance=0.4, missing=0.0, seed=0):
+    """Draw scores of voters that are independent given the truth, each on its own scale."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n_items) < balance).astype(int)
+    X = y[:, None] * np.array(skill) + rng.normal(size=(n_items, len(skill)))
+    X = X * rng.uniform(0.1, 10, len(skill)) + rng.normal(size=len(skill))
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, y
+
+
+# -- bins ---------------------------------------------------------------------------------------------------
+
+
+def slow_bins(answers):
+    """Cut answers by the words of the study: eighths of the ranks and finer tails, small bins joined."""
+    x = np.sort(answers[~np.isnan(answers)])
+    n, levels = len(x), np.unique(x)
+    if len(levels) <= 8:
+        bin_of = {value: number for number, value in enumerate(levels)}
+    else:
+        cuts, outer = {k / 8 for k in range(1, 8)}, 1 / 8
+        while outer / 2 * n >= 10:
+            outer /= 2
+            cuts |= {outer, 1 - outer}
+        rank = {value: ((x < value).sum() + (x == value).sum() / 2) / n for value in levels}
+        bin_of = {value: sum(cut <= rank[value] for cut in cuts) for value in levels}
+    groups: list[list[float]] = []
+    for number in sorted(set(bin_of.values())):
+        groups.append([value for value in levels if bin_of[value] == number])
+    merged: list[list[float]] = [[]]
+    least = min(5, max(1, n // 4))
+    for group in groups:
+        if sum((x == value).sum() for value in merged[-1]) >= least:
+            merged.append([])
+        merged[-1] += group
+    if len(merged) > 1 and sum((x == value).sum() for value in merged[-1]) < least:
+        merged[-2] += merged.pop()
+    return [group[0] for group in merged[1:]]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bins_are_those_of_a_slow_reference(seed):
+    rng = np.random.default_rng(seed)
+    answers = [rng.normal(size=300), rng.integers(0, 5, 80), np.round(rng.exponential(size=1500), 1), rng.random(12)]
+    for column in answers:
+        column = column.astype(float)
+        column[rng.random(len(column)) < 0.1] = np.nan
+        bins = Bins.of([Levels.of(column)], ("scores",))
+        assert bins.edges[0].tolist() == slow_bins(column)
+        codes = bins.codes(column[:, None])[:, 0]
+        assert ((codes < 0) == np.isnan(column)).all()
+        order = np.argsort(column[codes >= 0], kind="stable")
+        assert (np.diff(codes[codes >= 0][order]) >= 0).all()
+
+
+def test_a_cut_of_the_user_is_an_edge():
+    answers = np.arange(1000) / 10
+    bins = Bins.of([Levels.of(answers)], ("scores",), positive_from=33.3)
+    assert 33.3 in bins.edges[0]
+    low = Bins.of([Levels.of(-answers)], ("scores",), np.array([-1]), positive_from=33.3)
+    assert set(low.above_cut[0][low.codes(np.array([[33.3], [10.0]]))[:, 0]]) == {1.0}
+    assert low.above_cut[0][low.codes(np.array([[33.4]]))[0, 0]] == 0
+
+
+def test_levels_of_parts_add_to_those_of_all():
+    rng = np.random.default_rng(0)
+    answers = np.round(rng.normal(size=5000), 2)
+    whole = Levels.of(answers)
+    parts = Levels.of(answers[:1000]) + (Levels.of(answers[1000:3000]) + Levels.of(answers[3000:]))
+    np.testing.assert_array_equal(parts.values, whole.values)
+    np.testing.assert_array_equal(parts.counts, whole.counts)
+    weights = rng.integers(0, 4, 5000)
+    np.testing.assert_array_equal(Levels.of(answers, weights).counts, Levels.of(np.repeat(answers, weights)).counts)
+
+
+def test_many_levels_are_merged_and_edges_stay_near():
+    rng = np.random.default_rng(0)
+    answers = rng.normal(size=200_000)
+    merged = Levels(np.array([]), np.array([]))
+    for part in np.array_split(answers, 20):
+        merged = merged + Levels.of(part)
+    assert len(merged.values) <= 1 << 12
+    assert merged.n_answers == len(answers)
+    edges = Bins.of([merged], ("scores",)).edges[0]
+    ranks = np.array([(answers < edge).mean() for edge in edges])
+    np.testing.assert_allclose(ranks, rank_cuts(len(answers)), atol=1e-3)
+
+
+def test_any_increasing_change_of_scale_changes_nothing():
+    X, _ = draw()
+    model, other = LatentSML().fit(X), LatentSML().fit(np.exp(X / 5))
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(np.exp(X / 5)), atol=1e-9)
+
+
+# -- the ordered M-step -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_order_is_the_isotonic_regression(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.gamma(1.0, size=(7, 2, 9)) * 20
+    n_bins = np.array([9, 8, 7, 5, 3, 2, 9])
+    arranged, falls = counts.copy(), np.zeros(7, dtype=bool)
+    order_counts(arranged, n_bins, 3.0, falls)
+    for voter, n in enumerate(n_bins):
+        first, second = counts[voter, :, :n]
+        weight = first + second
+        fits = []
+        for increasing in (True, False):
+            share = isotonic_regression(second / weight, sample_weight=weight, increasing=increasing)
+            fits.append((share, (second * np.log(share) + first * np.log1p(-share)).sum()))
+        falling = fits[1][1] > fits[0][1] + 3.0
+        assert falls[voter] == falling
+        np.testing.assert_allclose(arranged[voter, 1, :n], weight * fits[int(falling)][0], rtol=1e-9)
+        np.testing.assert_allclose(arranged[voter, :, :n].sum(axis=1), counts[voter, :, :n].sum(axis=1))
+        np.testing.assert_array_equal(arranged[voter, :, n:], counts[voter, :, n:])
+
+
+def test_two_even_bins_have_the_prior_of_labels():
+    ordered = Ordered(np.full((1, 2), 0.5), np.array([2]), np.array([[0.0, 1.0]]), strength=1.5)
+    np.testing.assert_allclose(ordered.pseudo_votes()[0], [[1.0, 0.5], [0.5, 1.0]])
+
+
+def test_em_in_order_never_falls_and_ends_in_order():
+    X, _ = draw(400, missing=0.1, seed=3)
+    X[:, 5] *= -1
+    votes = encode_votes(X)
+    table = PatternTable.of(votes.codes, votes.n_symbols)
+    cast = table.pairs.cast
+    ranked = RankedVotes(votes.bins, (cast / cast.sum(axis=0)).T)
+    groups = np.array([0, 0, 0, 1, 2, 3])
+    prior = Dirichlet.of_classes(groups, 2, 1.0, 0.5, 50.0, ordered=ranked.ordered)
+    start = gl.fitting.solve.start_of(VoteSums.of_table(table), groups, prior)
+    result = run_em(start, VoteSums.of_table(table).expect, prior=prior, max_iter=200, tol=1e-9)
+    assert (np.diff(result.objective) > -1e-7).all()
+    ratio = result.model.votes[:, 1] / result.model.votes[:, 0]
+    for voter, n in enumerate(votes.bins.n_bins):
+        steps = np.diff(np.log(ratio[voter, :n]))
+        assert (steps > -1e-6).all() or (voter == 5 and (steps < 1e-6).all())
+
+
+# -- covariance of ranks ------------------------------------------------------------------------------------
+
+
+def test_covariance_of_ranks_is_that_of_numpy():
+    X, _ = draw(300, missing=0.2, seed=2)
+    votes = encode_votes(X)
+    tables = PairTables.of(votes.codes, votes.n_symbols)
+    share = (tables.cast / tables.cast.sum(axis=0)).T
+    values = midranks_of(share)
+    estimate = covariance_of_values(tables.tables, values)
+    ranks = np.where(votes.codes >= 0, np.take_along_axis(values.T, np.maximum(votes.codes, 0), axis=0), np.nan)
+    z = (ranks - np.nanmean(ranks, axis=0)) / np.nanstd(ranks, axis=0)
+    for i, j in [(0, 1), (2, 5)]:
+        both = ~np.isnan(z[:, i]) & ~np.isnan(z[:, j])
+        x, y = (z[both, k] - z[both, k].mean() for k in (i, j))
+        n = both.sum()
+        np.testing.assert_allclose(estimate.covariance[i, j], (x * y).sum() / (n - 1))
+        spread = ((x * y) ** 2).mean() - (x * y).mean() ** 2
+        np.testing.assert_allclose(estimate.standard_error[i, j], np.sqrt(spread / n))
+
+
+def test_two_labels_have_the_covariance_of_labels_up_to_scale():
+    rng = np.random.default_rng(0)
+    tables = PairTables.of(rng.integers(0, 2, (200, 5)).astype(np.int8)).tables
+    of_labels = covariance_of(tables)
+    of_values = covariance_of_values(tables, np.tile([0.0, 1.0], (5, 1)))
+    scale = np.sqrt(np.outer(of_labels.variance, of_labels.variance))
+    np.testing.assert_allclose(of_values.covariance * scale, of_labels.covariance, atol=1e-12)
+    np.testing.assert_allclose(of_values.standard_error * scale, of_labels.standard_error, atol=1e-12)
+
+
+# -- kinds --------------------------------------------------------------------------------------------------
+
+
+def grades(n_items=300, n_voters=6, levels=6, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.clip(
+        np.round(2 + rng.normal(size=(n_items, 1)) * 1.5 + rng.normal(size=(n_items, n_voters))), 0, levels - 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("votes", "kind"),
+    [
+        (np.random.default_rng(0).integers(0, 2, (50, 4)), "labels"),
+        (np.random.default_rng(0).integers(0, 4, (200, 4)), "labels"),
+        (np.random.default_rng(0).integers(0, 4, (200, 4)).astype(float), "labels"),
+        (np.random.default_rng(0).integers(0, 3, (200, 4)).astype(float), "labels"),
+        (grades(), "ordinal"),
+        (grades() + 1, "ordinal"),
+        (grades(levels=9).astype(int), "ordinal"),
+        (grades(levels=4).astype(int), "labels"),
+        (np.random.default_rng(0).random((50, 4)), "probabilities"),
+        (np.random.default_rng(0).integers(0, 9, (50, 4)) / 8, "probabilities"),
+        (np.random.default_rng(0).integers(0, 3, (50, 4)) / 2, "scores"),
+        (np.random.default_rng(0).normal(size=(50, 4)), "scores"),
+        (np.random.default_rng(0).integers(0, 200, (500, 4)), "scores"),
+    ],
+)
+def test_what_votes_are(votes, kind):
+    assert set(MajorityVote().fit(votes).kinds_) == {kind}
+
+
+def test_names_of_classes_are_rarely_in_order():
+    rng = np.random.default_rng(0)
+    judged = []
+    for seed in range(60):
+        X, _ = gl.simulate_votes(400, [1] * 6, n_classes=int(rng.integers(4, 9)), random_state=seed)
+        judged.append(are_in_order(X, int(X.max()) + 1))
+    assert np.mean(judged) < 0.05
+
+
+def test_a_voter_beyond_one_states_no_balance():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 6))
+    X[0, 2] = 1.009
+    assert MajorityVote().fit(X).kinds_ == ("probabilities",) * 2 + ("scores",) + ("probabilities",) * 3
+
+
+def test_what_is_refused():
+    rng = np.random.default_rng(0)
+    X = rng.random((50, 4))
+    X[7, 2] = 1.009
+    with pytest.raises(VotesError, match=r"1\.009 in row 7, column 2 is no probability; kind='scores' takes any"):
+        MajorityVote(kind="probabilities").fit(X)
+    X[3, 1] = np.inf
+    with pytest.raises(VotesError, match=r"infinity \(inf\) in row 3, column 1"):
+        MajorityVote().fit(X)
+    with pytest.raises(VotesError, match="-1, 0 and 1, and it is not clear"):
+        MajorityVote().fit(rng.integers(-1, 2, (50, 4)))
+    with pytest.raises(VotesError, match="'a' in row 0, column 1 is no number"):
+        MajorityVote(kind="scores").fit(np.array([[0.1, "a"], [0.3, 0.2]], dtype=object))
+    with pytest.raises(ValueError, match="kind must be 'auto'"):
+        MajorityVote(kind="grades").fit(X)
+    with pytest.raises(ValueError, match="3D array"):
+        MajorityVote().fit(rng.random((5, 3, 2)))
+    with pytest.raises(VotesError, match="every voter always gives the same number"):
+        MajorityVote(kind="scores").fit(np.ones((5, 3)))
+    for options in ({"em": False}, {"start": "two-stage"}, {"abstain": "informative"}):
+        with pytest.raises(ValueError, match="for labels, and the votes are numbers"):
+            LatentSML(**options).fit(draw()[0])
+
+
+def test_kinds_of_single_voters():
+    X, y = draw()
+    X[:, 2] = (X[:, 2] > np.median(X[:, 2])).astype(float)
+    X[:, 3] = np.clip(np.round(X[:, 3]), -3, 3)
+    model = LatentSML(kind={2: "labels", 3: "ordinal"}).fit(X)
+    assert model.kinds_ == ("scores", "scores", "ordinal", "ordinal", "scores", "scores")
+    assert len(model.emission_[2][0]) == 2
+    assert model.score(X, y) > 0.85
+
+
+# -- fits ---------------------------------------------------------------------------------------------------
+
+
+@by_estimator
+def test_scores_are_combined(estimator):
+    X, y = draw(missing=0.1)
+    model = clone(estimator).fit(X)
+    assert model.classes_.tolist() == [0, 1]
+    assert roc_auc_score(y, model.decision_function(X)) > 0.93
+    assert model.score(X, y) > 0.85
+    probability = model.predict_proba(X)
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    assert ((probability > 0) & (probability < 1)).all()
+    assert (model.auc_ > 0.6).all()
+    np.testing.assert_array_equal(model.direction_, 1)
+    assert ((model.turning_point_ > np.nanmin(X, axis=0)) & (model.turning_point_ < np.nanmax(X, axis=0))).all()
+    assert [table.shape[1] for table in model.emission_] == [len(cuts) + 1 for cuts in model.cuts_]
+    for table in model.emission_:
+        np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-6)
+    assert (model.sensitivity_ + model.specificity_ > 1.1).all()
+
+
+@by_estimator
+def test_weights_are_repeated_rows(estimator):
+    X, _ = draw(200)
+    weights = np.random.default_rng(1).integers(0, 4, 200)
+    one = clone(estimator).fit(X, sample_weight=weights)
+    many = clone(estimator).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(one.decision_function(X), many.decision_function(X), atol=1e-6)
+
+
+@by_estimator
+def test_a_saved_model_keeps_its_edges(estimator, tmp_path):
+    X, _ = draw(missing=0.1)
+    model = clone(estimator).fit(X)
+    model.save(tmp_path / "model.json")
+    loaded = gl.load(tmp_path / "model.json")
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.kinds_ == model.kinds_
+
+
+@by_estimator
+def test_a_stream_gives_the_numbers_of_memory(estimator):
+    X, _ = draw(500, missing=0.1)
+    whole = clone(estimator).fit(X)
+    stream = gl.VoteStream(lambda: (X[start : start + 90] for start in range(0, 500, 90)))
+    streamed = clone(estimator).fit(stream)
+    np.testing.assert_allclose(streamed.decision_function(stream), whole.decision_function(X), atol=1e-7)
+    np.testing.assert_array_equal(np.concatenate(streamed.cuts_), np.concatenate(whole.cuts_))
+
+
+@by_estimator
+def test_parts_are_coded_by_the_first(estimator):
+    X, _ = draw(500)
+    if not hasattr(estimator, "partial_fit"):
+        return
+    model = clone(estimator).partial_fit(X[:300]).partial_fit(X[300:])
+    np.testing.assert_array_equal(np.concatenate(model.cuts_), np.concatenate(clone(estimator).fit(X[:300]).cuts_))
+    assert "500" in model.how_counted_
+    with pytest.raises(ValueError, match="cut into different bins"):
+        clone(estimator).partial_fit(X[:300]).merge(clone(estimator).partial_fit(X[300:]))
+
+
+def test_probabilities_tell_the_class_balance():
+    X, y = draw(3000, balance=0.05, skill=(3.0, 2.8, 3.2, 2.9), seed=1)
+    rng = np.random.default_rng(0)
+    raw = y[:, None] * np.array([3.0, 2.8, 3.2, 2.9]) + rng.normal(size=(3000, 4))
+    P = 1 / (1 + np.exp(-(3 * (raw - 1.5) + np.log(0.05 / 0.95))))
+    model = LatentSML().fit(P)
+    assert set(model.kinds_) == {"probabilities"}
+    assert abs(model.class_balance_ - 0.05) < 0.02
+    assert model.score(P, y) > 0.93
+
+
+def test_the_users_cut_starts_and_labels():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=(800, 1))
+    X = np.clip(np.round(5 + 1.5 * quality + rng.normal(size=(800, 6)) * 0.7), 0, 10)
+    for estimator in (MajorityVote(), LatentSML()):
+        shares = [clone(estimator).set_params(positive_from=cut).fit(X).predict(X).mean() for cut in (3, 5, 7)]
+        assert shares[0] > shares[1] + 0.1 > shares[2] + 0.2
+
+
+def test_a_voter_that_runs_the_other_way():
+    X, y = draw(skill=(1.5, 1.3, 1.4, 1.2, 1.5))
+    X[:, 3] *= -1
+    model = LatentSML().fit(X)
+    assert model.direction_.tolist() == [1, 1, 1, -1, 1]
+    assert model.auc_[3] < 0.4
+    told = LatentSML(lower_is_positive=[3]).fit(X)
+    assert told.direction_.tolist() == [1, 1, 1, -1, 1]
+    assert told.auc_[3] > 0.6
+    assert told.score(X, y) > 0.85
+
+
+def test_severity_is_in_units_of_the_scale():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=(1500, 1))
+    X = np.clip(np.round(5 + 1.5 * quality - np.array([0, 0, 1.0, 0, -1.0]) + rng.normal(size=(1500, 5))), 0, 10)
+    severity = LatentSML(kind="ordinal").fit(X).severity_
+    np.testing.assert_allclose(severity, [0, 0, 1, 0, -1], atol=0.15)
+
+
+def test_groups_are_found_from_ranks():
+    rng = np.random.default_rng(5)
+    y = rng.random(800) < 0.5
+    parent = np.where(rng.random(800) < 0.75, y, ~y)
+    X = np.column_stack([parent] * 4 + [y] * 8) * 1.6 + rng.normal(size=(800, 12))
+    model = LatentSML().fit(np.exp(X))
+    assert model.groups_.tolist() == [0, 0, 0, 0, *range(1, 9)]
+
+
+def test_one_scale_has_no_groups_and_careful_probabilities():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 1)) * 1.2 + rng.normal(size=(2000, 8)) * 0.6
+    model = LatentSML().fit(X)
+    assert model.n_groups_ == 8
+    assert model.scale_or_classes_ < 0.7
+    assert model.calibration_[0] < 0.5
+    X, y = draw(2000, skill=(3.0,) * 4)
+    classes = LatentSML().fit(X)
+    assert classes.scale_or_classes_ > 0.8
+
+
+def test_few_items_have_no_groups():
+    X, _ = draw(50)
+    assert LatentSML().fit(np.column_stack([X, X[:, :2] + 0.01 * X[:, 2:4]])).fitted_.grouping.guard is None
+
+
+def test_anchors_move_the_line():
+    rng = np.random.default_rng(0)
+    scale = rng.normal(size=2000)
+    X = scale[:, None] + 0.3 * rng.normal(size=(2000, 6))
+    y = (scale + rng.normal(size=2000) * 0.3 > 1.0).astype(int)
+    model = LatentSML().fit(X)
+    rows = rng.choice(2000, 40, replace=False)
+    told = LatentSML().fit(X, anchors={int(row): int(y[row]) for row in rows})
+
+    def loss(fitted):
+        return gl_log_loss(y, fitted.predict_proba(X)[:, 1])
+
+    assert loss(told) < loss(model) - 0.05
+
+
+def gl_log_loss(y, p):
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return -np.mean(np.where(y > 0, np.log(p), np.log(1 - p)))
+
+
+def test_everything_else_a_fitted_model_does():
+    X, _ = draw(400, missing=0.1)
+    model = LatentSML().fit(X)
+    why = model.explain(X[:20])
+    np.testing.assert_allclose(why.prior + why.by_group.sum(axis=1), why.log_odds, atol=1e-6)
+    assert len(model.select(3)) == 3
+    assert len(model.panels()) >= 2
+    assert len(model.next_to_label(X, n=5).rows) == 5
+    part = model.subset([0, 2, 4])
+    assert part.predict(X[:, [0, 2, 4]]).shape == (400,)
+    trusted = LatentSML().fit(X, trusted=[0], class_balance=0.4)
+    assert trusted.predict(X).shape == (400,)
+
+
+def test_the_oracle_counts_bins():
+    X, y = draw()
+    model = OracleCI().fit(X, y)
+    assert roc_auc_score(y, model.decision_function(X)) > 0.95
+
+
+def test_ranks_and_intercepts():
+    np.testing.assert_allclose(
+        weighted_ranks(np.array([3.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])), [0.75, 0.25, 0.75]
+    )
+    odds = np.array([-1.0, 0.0, 2.0])
+    balance = intercept_keeping(odds, np.ones(3), 0.3)
+    shifted = odds + np.log(balance / (1 - balance))
+    np.testing.assert_allclose((1 / (1 + np.exp(-shifted))).mean(), 0.3)
+
+
+@by_estimator
+def test_nothing_is_said_of_labels_that_belongs_to_numbers(estimator):
+    X, _ = gl.simulate_votes(200, [1] * 5, random_state=0)
+    model = clone(estimator).fit(X)
+    assert model.kinds_ == ("labels",) * 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(AttributeError, match="is for votes that are numbers"):
+            _ = model.auc_
