@@ -16,6 +16,7 @@ from goldless.fitting.calibration import Calibration
 from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Guard, Settled
+from goldless.fitting.risk import Risk
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
@@ -26,7 +27,7 @@ VERSION = 2
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        Alternative, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Settled, TreeModel,
+        Alternative, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Risk, Settled, TreeModel,
         VoteSample,
     )
 }  # fmt: skip

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
+from goldless.fitting.risk import Risk
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
@@ -195,6 +196,8 @@ class Fitted:
         The groupings weighed by that.
     sample : VoteSample or None
         Votes to judge panels by.
+    risk : Risk or None
+        What goes before a disaster, of two classes and groups that were searched.
     patterns : PatternTable or None
         All votes so far, if they came in parts.
     """
@@ -218,6 +221,7 @@ class Fitted:
     facts: Facts | None = None
     settled: Settled | None = None
     sample: VoteSample | None = None
+    risk: Risk | None = None
     patterns: PatternTable | None = None
 
     @property
@@ -336,6 +340,7 @@ class Fitted:
             facts=None,
             settled=None,
             sample=None if self.sample is None else self.sample.subset(columns),
+            risk=None,
             patterns=None,
         )
 
