@@ -114,7 +114,7 @@ def test_intervals_hold_the_truth_and_the_estimate(simulated, fitted, diagnosis)
         assert ((ends[:, 0] <= estimate) & (estimate <= ends[:, 1])).all()
         covered = (ends[:, 0] <= getattr(true, name)) & (getattr(true, name) <= ends[:, 1])
         assert covered.mean() > 0.7  # of 12; coverage is measured in research/benchmarks/diagnosis.py
-    low, high = diagnosis.class_balance_interval
+    low, high = diagnosis.class_balance_model_interval
     assert low <= true.class_balance <= high
 
 
@@ -125,7 +125,7 @@ def test_expected_accuracies_hold_those_of_the_labels(simulated, fitted, diagnos
         "majority vote": gl.balanced_accuracy(y, gl.MajorityVote().fit_predict(X)),
     }
     for method, accuracy in scored.items():
-        low, high = diagnosis.expectation(method).interval
+        low, high = diagnosis.expectation(method).model_interval
         assert low - 0.01 < accuracy < high + 0.01
     assert diagnosis.expectation("best single voter").voter in diagnosis.voters
     with pytest.raises(KeyError, match="coin"):
@@ -234,10 +234,10 @@ def test_weak_echoes_that_the_labels_leave_out_are_in_the_intervals():
     found = quick(model, X)
     in_labels = [tuple(np.flatnonzero(model.groups_ == group)) for group in np.unique(model.groups_)]
     assert (4, 5, 6) in [*in_labels, *found.weak_groups]
-    low, high = found.expectation("combined").interval
+    low, high = found.expectation("combined").model_interval
     assert low < gl.balanced_accuracy(y, model.predict(X)) < high
-    inside = (found.balanced_accuracy_interval[:, 0] <= true.balanced_accuracy) & (
-        true.balanced_accuracy <= found.balanced_accuracy_interval[:, 1]
+    inside = (found.balanced_accuracy_model_interval[:, 0] <= true.balanced_accuracy) & (
+        true.balanced_accuracy <= found.balanced_accuracy_model_interval[:, 1]
     )
     assert inside.mean() > 0.7
 
@@ -286,8 +286,8 @@ def test_known_labels_narrow_intervals_that_still_hold_the_truth(few):
             ends, rate = getattr(known, f"{name}_interval"), np.asarray(getattr(true, name))
             inside.extend(np.atleast_1d((ends[..., 0] <= rate) & (rate <= ends[..., 1])))
             narrower.append(width(ends) / width(getattr(without, f"{name}_interval")))
-        combined = known.expectation("combined").interval
-        assert width(combined) < width(without.expectation("combined").interval)
+        combined = known.expectation("combined").model_interval
+        assert width(combined) < width(without.expectation("combined").model_interval)
     assert np.mean(narrower) < 0.8
     assert np.mean(held["sensitivity"] + held["specificity"]) > 0.87  # of 112
     assert np.mean(held["class_balance"]) > 0.6  # of 8
@@ -298,7 +298,7 @@ def test_all_labels_known_leave_the_intervals_of_shares(few):
     known = diagnose_with(X, true, anchors=dict(enumerate(y)))
     share = (y == 1).mean()
     error = np.sqrt(share * (1 - share) / len(y))
-    np.testing.assert_allclose(known.class_balance_interval, [share - 1.96 * error, share + 1.96 * error], atol=0.01)
+    np.testing.assert_allclose(known.class_balance_model_interval, [share - 1.96 * error, share + 1.96 * error], atol=0.01)
     expected = known.expectation("combined")
     assert expected.balanced_accuracy == pytest.approx(1.0, abs=1e-4)
 
@@ -307,13 +307,13 @@ def test_what_is_known_has_no_interval_and_narrows_the_others(few):
     X, _, true = few[0]
     without = diagnose_with(X, true)
     balance = diagnose_with(X, true, class_balance=0.7)
-    np.testing.assert_array_equal(balance.class_balance_interval, [0.7, 0.7])
+    np.testing.assert_array_equal(balance.class_balance_model_interval, [0.7, 0.7])
     assert "No interval for the class balance: it is known and not estimated." in balance.said_without()
     assert width(balance.sensitivity_interval) < width(without.sensitivity_interval)
     rates = diagnose_with(X, true, trusted={6: (float(true.sensitivity[6]), float(true.specificity[6]))})
     np.testing.assert_allclose(rates.sensitivity_interval[6], true.sensitivity[6])
     assert "voter 6" in rates.without
-    assert width(rates.class_balance_interval) < width(without.class_balance_interval)
+    assert width(rates.class_balance_model_interval) < width(without.class_balance_model_interval)
 
 
 def test_facts_are_kept_with_the_model(few, tmp_path):
@@ -330,7 +330,7 @@ def test_permuting_voters_permutes_the_diagnosis(simulated, diagnosis, rng):
     X = simulated[0]
     order = rng.permutation(12)
     moved = quick(fit(X[:, order]), X[:, order])
-    for name in ("sensitivity_interval", "specificity_interval", "balanced_accuracy_interval", "uniqueness"):
+    for name in ("sensitivity_interval", "specificity_interval", "balanced_accuracy_model_interval", "uniqueness"):
         np.testing.assert_allclose(getattr(moved, name), getattr(diagnosis, name)[order], atol=2e-3)
     assert moved.independence_pvalue == pytest.approx(diagnosis.independence_pvalue, rel=1e-3)
     assert moved.effective_votes == pytest.approx(diagnosis.effective_votes, rel=1e-3)
@@ -341,7 +341,7 @@ def test_renaming_labels_exchanges_the_classes(simulated, diagnosis):
     X = simulated[0]
     renamed = quick(fit(-X), -X)
     np.testing.assert_allclose(renamed.sensitivity_interval, diagnosis.specificity_interval, atol=2e-3)
-    np.testing.assert_allclose(renamed.class_balance_interval, 1 - diagnosis.class_balance_interval[::-1], atol=2e-3)
+    np.testing.assert_allclose(renamed.class_balance_model_interval, 1 - diagnosis.class_balance_model_interval[::-1], atol=2e-3)
     np.testing.assert_allclose(renamed.effective_votes_by_class, diagnosis.effective_votes_by_class[::-1], rtol=1e-3)
     as_words = pd.DataFrame(np.where(X > 0, "yes", "no"), columns=[f"judge {i}" for i in range(12)])
     named = quick(fit(as_words), as_words)
@@ -428,8 +428,8 @@ def test_votes_on_which_all_agree_say_nothing_about_how_good_they_are():
     diagnosis = quick(model, X)
     assert "fewer than three different voters cannot show who is right" in diagnosis.verdict
     for expected in diagnosis.expected:
-        assert expected.interval[0] < 0.3
-        assert expected.interval[1] > 0.9
+        assert expected.model_interval[0] < 0.3
+        assert expected.model_interval[1] > 0.9
 
 
 def test_one_group_of_all_is_the_model_without_groups(rng):
@@ -444,7 +444,7 @@ def test_if_all_are_worse_than_chance_the_classes_are_exchanged(rng):
     fitted = fit(codes)
     found = quick(fitted, codes)
     assert gl.balanced_accuracy(labels, fitted.predict(codes)) < 0.3
-    assert (found.balanced_accuracy_interval > 0.5).all()  # what no votes can show; see the notes of diagnose
+    assert (found.balanced_accuracy_model_interval > 0.5).all()  # what no votes can show; see the notes of diagnose
     assert found.to_dict().keys() == quick(fitted, codes).to_dict().keys()
 
 

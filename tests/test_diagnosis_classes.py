@@ -147,9 +147,9 @@ def test_intervals_hold_the_estimates_and_most_of_the_truth(three, fitted, diagn
     low, high = diagnosis.recall_interval[..., 0], diagnosis.recall_interval[..., 1]
     assert ((low <= fitted.recall_) & (fitted.recall_ <= high)).all()
     assert ((low <= true.recall) & (true.recall <= high)).mean() > 0.8  # of 30
-    low, high = diagnosis.class_balance_interval.T
+    low, high = diagnosis.class_balance_model_interval.T
     assert ((low <= true.class_prior) & (true.class_prior <= high)).all()
-    low, high = diagnosis.balanced_accuracy_interval.T
+    low, high = diagnosis.balanced_accuracy_model_interval.T
     assert ((low <= true.balanced_accuracy) & (true.balanced_accuracy <= high)).mean() > 0.7
     with pytest.raises(AttributeError, match="two classes, and there are 3"):
         _ = diagnosis.sensitivity_interval
@@ -167,7 +167,7 @@ def test_coverage_over_a_few_panels():
         ends = found.recall_interval
         held.extend(((ends[..., 0] <= true.recall) & (true.recall <= ends[..., 1])).ravel())
         widths.append(np.diff(ends).mean())
-        low, high = found.expectation("combined").interval
+        low, high = found.expectation("combined").model_interval
         assert low - 0.02 < gl.balanced_accuracy(labels, model.predict(codes)) < high + 0.02
     assert 0.87 < np.mean(held) <= 1  # of 144
     assert np.mean(widths) < 0.2
@@ -212,7 +212,7 @@ def test_other_models_and_facts_can_be_diagnosed(three):
     shares = {label: float(share) for label, share in enumerate(true.class_prior)}
     model = gl.LatentSML(missing=-1, structure=true.groups)
     told = quick(model.fit(codes, class_balance=shares, trusted={9: true.confusion[9]}), codes)
-    np.testing.assert_allclose(told.class_balance_interval, np.tile(true.class_prior[:, None], 2), atol=1e-9)
+    np.testing.assert_allclose(told.class_balance_model_interval, np.tile(true.class_prior[:, None], 2), atol=1e-9)
     np.testing.assert_allclose(told.recall_interval[9], np.tile(true.recall[9][:, None], 2), atol=1e-6)
     assert "voter 9" in told.without
 
@@ -224,15 +224,15 @@ def test_permuting_voters_permutes_the_diagnosis(three, diagnosis, rng):
     order = rng.permutation(10)
     codes = np.ascontiguousarray(three[0][:, order])
     moved = quick(fit(codes, missing=-1), codes)
-    for name in ("recall_interval", "balanced_accuracy_interval", "uniqueness"):
+    for name in ("recall_interval", "balanced_accuracy_model_interval", "uniqueness"):
         np.testing.assert_allclose(getattr(moved, name), getattr(diagnosis, name)[order], atol=2e-3)
-    np.testing.assert_allclose(moved.class_balance_interval, diagnosis.class_balance_interval, atol=2e-3)
+    np.testing.assert_allclose(moved.class_balance_model_interval, diagnosis.class_balance_model_interval, atol=2e-3)
     np.testing.assert_allclose(
         moved.same_wrong_answer.lift, diagnosis.same_wrong_answer.lift[np.ix_(order, order)], atol=1e-6
     )
     assert moved.effective_votes == pytest.approx(diagnosis.effective_votes, rel=1e-3)
     for one, other in zip(moved.expected, diagnosis.expected, strict=True):
-        np.testing.assert_allclose(one.interval, other.interval, atol=1e-2)  # resampled in another order
+        np.testing.assert_allclose(one.model_interval, other.model_interval, atol=1e-2)  # resampled in another order
 
 
 @pytest.mark.parametrize("names", [["x", "y", "z"], ["z", "x", "y"]])
@@ -245,11 +245,11 @@ def test_renaming_classes_renames_the_diagnosis(three, diagnosis, names):
     found = quick(model, frame)
     assert found.classes == tuple(sorted(names))
     np.testing.assert_allclose(found.recall_interval, diagnosis.recall_interval[:, order], atol=2e-3)
-    np.testing.assert_allclose(found.class_balance_interval, diagnosis.class_balance_interval[order], atol=2e-3)
+    np.testing.assert_allclose(found.class_balance_model_interval, diagnosis.class_balance_model_interval[order], atol=2e-3)
     np.testing.assert_allclose(found.effective_votes_by_class, diagnosis.effective_votes_by_class[order], rtol=1e-3)
     np.testing.assert_allclose(found.same_wrong_answer.lift, diagnosis.same_wrong_answer.lift, atol=1e-6)
     for one, other in zip(found.expected, diagnosis.expected, strict=True):
-        np.testing.assert_allclose(one.interval, other.interval, atol=1e-2)  # resampled in another order
+        np.testing.assert_allclose(one.model_interval, other.model_interval, atol=1e-2)  # resampled in another order
 
 
 def test_duplicate_items_are_weights(three, fitted):
@@ -297,7 +297,7 @@ def test_a_panel_of_a_fit_can_be_diagnosed(three, fitted):
         panel = model.subset(chosen)
         part = np.ascontiguousarray(votes[:, chosen])
         found = quick(panel, part)
-        assert np.isfinite(found.balanced_accuracy_interval).all()
+        assert np.isfinite(found.balanced_accuracy_model_interval).all()
         assert found.readings == ()
         assert len(panel.next_to_label(part, n=5).rows) == 5
         assert gl.diagnose(panel, part).co_membership is None  # what was learnt from all was not searched here
@@ -348,7 +348,7 @@ def test_rules_of_one_class_each_leave_the_class_shares_open(rng):
     codes = true.sample(900, rng)[0]
     codes = np.where(codes == np.arange(9) % 3, codes, -1).astype(np.int8)
     found = quick(fit(codes, missing=-1), codes)
-    np.testing.assert_allclose(found.class_balance_interval, 1 / 3, atol=1e-9)
+    np.testing.assert_allclose(found.class_balance_model_interval, 1 / 3, atol=1e-9)
     assert "only ever say one class" in found.without["class_balance_interval"]
     assert "taken for equally frequent" in found.advice
 

@@ -22,22 +22,22 @@ def test_groups_that_leave_nothing_to_easy_and_hard_items_are_doubted():
     assert not takes_skill_for_echo(Explained(pair, -890.0, -850.0), flat)
 
 
-def test_a_group_must_pay_for_itself():
-    """Four rates a group, log(n) / 2 each."""
+def test_another_grouping_must_pay_for_its_parameters():
+    """Without groups: two rates for each of four voters and two shares, against two rates of the group."""
     alone, pair = np.arange(4), np.array([0, 0, 1, 2])
-    price = 2 * np.log(500)
-    grouped = Explained(pair, -900.0, -900.0 + price - 0.1)
-    assert best_root(grouped, [alone], lambda groups: Explained(groups, -950.0, -900.0), 500).groups is alone
-    dearer = Explained(pair, -900.0, -900.0 + price + 0.1)
-    assert best_root(dearer, [alone], lambda groups: Explained(groups, -950.0, -900.0), 500) is dearer
+    half = np.log(500) / 2
+    grouped = Explained(pair, -900.0, -899.0)
+    least = -900.0 + (2 * 4 + 2 - 2) * half  # what the other must explain with kinds of items
+    dear, worth_it = (Explained(alone, -950.0, least + more) for more in (-0.1, 0.1))
+    assert best_root(grouped, [alone], lambda _: dear, 500) is grouped
+    assert best_root(grouped, [alone], lambda _: worth_it, 500) is worth_it
 
 
 def test_true_groups_are_kept():
-    for seed in range(3):
-        X, _ = gl.simulate_votes(5_000, groups=[5, 4] + [1] * 6, random_state=seed)
-        groups = fit(X).groups_
-        assert len(np.unique(groups[:5])) == 1
-        assert len(np.unique(groups[5:9])) == 1
+    """Where votes have groups and nothing else, easy and hard items explain nothing, and nothing is doubted."""
+    for seed in range(12):
+        X, _ = gl.simulate_votes(2_000, [4] + [1] * 8, imbalance=0.3, group_accuracy=(0.65, 0.9), random_state=seed)
+        assert len(np.unique(fit(X).groups_[:4])) == 1
 
 
 @pytest.mark.real_data
@@ -49,13 +49,3 @@ def test_forests_are_not_taken_for_an_echo(data_folder, name, least):
     with np.load(data_folder / f"weka/{name}.npz") as file:
         X, y = file["votes"], file["truth"]
     assert 100 * fit(X).score(X, y) > least
-
-
-@pytest.mark.real_data
-def test_a_panel_of_readers_keeps_its_nine_points(data_folder):
-    with np.load(data_folder / "panels/mrmc_tony.npz") as file:
-        X, y = file["votes"], file["truth"]
-    model = fit(np.where(X == 0, np.nan, X)) if (X == 0).any() else fit(X)
-    assert model.fitted_.grouping.guard is not None
-    assert "skill" in model.verdict_
-    assert 100 * model.score(X, y) > 79

@@ -123,7 +123,7 @@ def coverage(n_panels: int) -> None:
                     accuracy = np.mean([np.mean((1 + c * votes[y == c, best]) / 2) for c in (-1, 1)])
                 else:
                     accuracy = gl.balanced_accuracy(y, of)
-                held.setdefault(way, []).append(inside(accuracy, np.array(found.expectation(way).interval)))
+                held.setdefault(way, []).append(inside(accuracy, np.array(found.expectation(way).model_interval)))
             held.setdefault("n_eff", []).append(inside(true_effective_votes(true), found.effective_votes_interval))
             for place, how in enumerate(((1.0, model.class_balance_), None, found.calibration)):
                 bins[place] += reliability(model.predict_proba(X, calibration=how)[:, 1], y == 1)
@@ -160,18 +160,26 @@ def facts(n_panels: int) -> None:
             found = gl.diagnose(gl.LatentSML().fit(X, **known), X, resamples=0)
             add_held(held, found, true)
             for what in held:
-                ends = getattr(found, f"{what}_interval" if what != "balance" else "class_balance_interval")
+                ends = getattr(found, _INTERVALS[what])
                 widths.setdefault(what, []).append(np.diff(ends).mean())
         rows.append((name, *(f"{np.mean(held[what]):.3f} ({np.mean(widths[what]):.3f})" for what in held)))
     print_table("Coverage (and mean width) of 95 % intervals by what is known", ("", *held), rows)
 
 
+_INTERVALS = {
+    "sensitivity": "sensitivity_interval",
+    "specificity": "specificity_interval",
+    "balanced_accuracy": "balanced_accuracy_model_interval",
+    "balance": "class_balance_model_interval",
+}
+
+
 def add_held(held: dict[str, list], found: gl.Diagnosis, true: TreeModel) -> None:
     """Add which intervals of rates and class balance hold the truth."""
     for rate in ("sensitivity", "specificity", "balanced_accuracy"):
-        ends = getattr(found, f"{rate}_interval") + np.array([-1e-9, 1e-9])
+        ends = getattr(found, _INTERVALS[rate]) + np.array([-1e-9, 1e-9])
         held.setdefault(rate, []).extend(inside(getattr(true, rate), ends))
-    held.setdefault("balance", []).append(inside(true.class_balance, found.class_balance_interval))
+    held.setdefault("balance", []).append(inside(true.class_balance, found.class_balance_model_interval))
 
 
 def inside(value: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -215,7 +223,7 @@ def calibration() -> None:
         expected = found.expectation("combined")
         true = gl.balanced_accuracy(y, model.predict(X))
         figures += [found.calibration.temper, expected.balanced_accuracy - true]
-        figures += [float(expected.interval[0] <= true <= expected.interval[1])]
+        figures += [float(expected.model_interval[0] <= true <= expected.model_interval[1])]
         by_family.setdefault(name.split("/")[-1].split("_")[0].rstrip("123"), []).append(figures)
     everything = [figures for family in by_family.values() for figures in family]
     rows = [

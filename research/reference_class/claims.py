@@ -50,7 +50,7 @@ def claims_of(X: NDArray, y: NDArray, missing: Any) -> dict[str, Any]:
         "n_voters": X.shape[1],
         "n_classes": len(classes),
         "expected": expected,
-        "model_interval": {row.method: row.interval for row in diagnosis.expected},
+        "model_interval": {row.method: row.model_interval for row in diagnosis.expected},
         "true": true,
         "changed": float((labels["combined"] != labels["majority vote"]).mean()),
         "overdispersion": diagnosis.overdispersion,
@@ -86,8 +86,8 @@ def _voters(diagnosis: Any, X: NDArray, codes: NDArray, classes: NDArray, missin
         told, truth = np.searchsorted(classes, X[cast, voter]), codes[cast]
         seen = [told[truth == label] == label for label in range(len(classes)) if (truth == label).any()]
         enough = cast.sum() >= _LEAST_VOTES and len(seen) == len(classes)
-        if enough and np.isfinite(diagnosis.balanced_accuracy_interval[voter]).all():
-            low, high = diagnosis.balanced_accuracy_interval[voter]
+        if enough and np.isfinite(diagnosis.balanced_accuracy_model_interval[voter]).all():
+            low, high = diagnosis.balanced_accuracy_model_interval[voter]
             true = float(np.mean([part.mean() for part in seen]))
             rows.append([float(expected), true, int(cast.sum()), float(low), float(high)])
     return rows

@@ -80,19 +80,20 @@ def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
     rows = []
     for row in summary["answer"]["expected"]:
         detail = f" ({_cut(clean(str(row['detail'])), 13 if truth else 19)})" if row["detail"] else ""
-        interval = "" if row["interval"] is None else "-".join(f"{100 * end:.1f}" for end in row["interval"])
+        real = "-" if row["interval"] is None else "-".join(f"{100 * end:.0f}" for end in row["interval"]) + " %"
         rows.append(
             [
                 METHODS[row["method"]] + detail,
+                real,
                 _percent(row["balanced_accuracy"]),
-                interval,
                 *([_percent(true[row["method"]]) if row["method"] in true else ""] if truth else []),
                 style.bar((row["balanced_accuracy"] - chance) / (1 - chance), 12 if truth else 16),
             ]
         )
     title = f"balanced accuracy (chance: {100 * chance:.3g} %)"
-    head = [title, "expected", "95 %", *(["true"] if truth else []), "above chance"]
-    return [line.rstrip() for line in columns(head, rows, style, align="<>>><" if truth else "<>><")]
+    head = [title, "real panels", "by the model", *(["true"] if truth else []), "above chance"]
+    table = [line.rstrip() for line in columns(head, rows, style, align="<>>><" if truth else "<>><")]
+    return [*table, *_wrapped(clean(summary["answer"]["on_real_panels"]), style, "dim")]
 
 
 def _tests(summary: dict[str, Any]) -> str:
@@ -135,7 +136,7 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
     intervals = not (by_class and halves == 2 and n_classes > _INTERVALS_UP_TO)
     figures = _FIGURES + (1 + len(_recalls(voters[0]["recall"])) if by_class else 0) - (0 if intervals else 8)
     width = max((_width() - 4) // halves - figures, 8)
-    header = ["voter", "gr", "acc", *["95 %"] * intervals, *["rec"] * by_class, "uniq"]
+    header = ["voter", "gr", "acc", *["90 %"] * intervals, *["rec"] * by_class, "uniq"]
     align = "<<>" + ">" * intervals + "<" * by_class + ">"
     rows = [
         [
@@ -155,7 +156,8 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
         table = columns([*header, "|", *header], rows, style, align=f"{align}<{align}", gap=1)
     else:
         table = columns(header, rows, style, align=align, gap=1)
-    note = f"gr: voters of one letter echo each other; acc: balanced accuracy (chance: {_share(1 / n_classes)}); "
+    note = f"gr: voters of one letter echo each other; acc: balanced accuracy by the model (chance: {_share(1 / n_classes)}); "
+    note += "90 %: of such voters of real panels; "
     if by_class:
         names = ", ".join(_cut(clean(name), 12) for name in summary["votes"]["classes"])
         unit = "per cent" if n_classes <= _IN_PER_CENT_UP_TO else "tenths"

@@ -205,7 +205,7 @@ def _name(row: Expectation, method: str) -> str:
 
 
 def _figure(row: Expectation) -> str:
-    low, high = row.interval
+    low, high = row.model_interval
     return f"{_percent(row.balanced_accuracy)} ({100 * low:.1f} to {100 * high:.1f})"
 
 

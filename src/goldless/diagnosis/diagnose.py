@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.diagnosis.advice import Contest, dependence, plain_reading, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.intervals import Uncertainty, interval
+from goldless.diagnosis.reference_class import reference_class
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.resampling import (
     Resampled,
@@ -128,6 +129,7 @@ def diagnose(
     doubted = panel.n_classes > 2 and fit is not None and fit < _REJECTED
     tempered = panel.calibrated(calibration) if doubted else None
     expected, contests = _expectations(panel, uncertainty, resampled.optimism, tempered)
+    expected = _on_real_panels(panel, expected, without)
     clear = correlations.clear()
     model_groups = panel.latent.groups
     together = None
@@ -201,20 +203,69 @@ def _accuracies(
     ):
         reported = estimate[panel.voters]
         middle = reported if panel.centred_on_report else centre
-        ends[f"{name}_interval"] = panel.spread(interval(middle, error, reported), np.nan)
+        ends[name] = panel.spread(interval(middle, error, reported), np.nan)
     shares, error = fitted.model.class_prior, uncertainty.prior_errors
     of_shares = interval(shares if panel.centred_on_report else free.class_prior, error, shares)
     rates = {
         "recall": fitted.recalls,
         "balanced_accuracy": balanced,
         "class_balance": fitted.model.class_balance,
-        "class_balance_interval": of_shares[1] if panel.n_classes == 2 else of_shares,
-        **ends,
+        "class_balance_model_interval": of_shares[1] if panel.n_classes == 2 else of_shares,
+        "recall_interval": ends["recall"],
+        "balanced_accuracy_model_interval": ends["balanced_accuracy"],
     }
+    rates["balanced_accuracy_interval"] = _voters_on_real_panels(panel, balanced, ends["balanced_accuracy"])
+    rates["class_balance_interval"] = _share_on_real_panels(panel, rates["class_balance_model_interval"], without)
     of_voters = FreeEstimates(
         panel.spread(free.recall, np.nan), panel.spread(recall_error, np.nan), free.class_prior, error
     )
     return of_voters, rates
+
+
+def _voters_on_real_panels(
+    panel: PanelVotes, accuracy: NDArray[np.float64], of_model: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what was true of such voters of real panels; what is known, or says nothing, stays as it is."""
+    if panel.balance_is_a_guess:
+        return np.full(of_model.shape, np.nan)
+    n_votes = panel.table.pairs.cast.sum(axis=0)
+    found = reference_class(panel.n_classes).of_voters(accuracy, n_votes, panel.n_classes)
+    keep = np.isnan(of_model).any(axis=1)
+    keep[panel.voters[panel.known.voters]] = True
+    return np.where(keep[:, None], of_model, found)
+
+
+def _share_on_real_panels(
+    panel: PanelVotes, of_model: NDArray[np.float64], without: dict[str, str]
+) -> NDArray[np.float64]:
+    """Return what was true of the class balance of real panels; what is known stays as it is."""
+    if panel.known.class_prior is not None:
+        return of_model
+    share = float(panel.fitted.model.class_prior[-1])
+    found = reference_class(panel.n_classes).of_class_share(share)
+    if found is None:
+        without["class_balance_interval"] = "there are too few real panels of more than two classes"
+        return np.full(of_model.shape, np.nan)
+    return found
+
+
+def _on_real_panels(
+    panel: PanelVotes, expected: dict[str, Expectation], without: dict[str, str]
+) -> dict[str, Expectation]:
+    """Return what is expected with what was true of real panels that looked like this one."""
+    if panel.balance_is_a_guess:
+        without["expected"] = "most votes come from voters that only ever say one class, which too few panels have"
+        return expected
+    known, n_classes = reference_class(panel.n_classes), panel.n_classes
+    majority = expected["majority vote"].balanced_accuracy
+    flat = isinstance(panel.model, DawidSkene)
+    found = {}
+    for name, row in expected.items():
+        way = "Dawid-Skene" if flat and name == "combined" else name
+        ends = known.of_labels(way, row.balanced_accuracy, majority, n_classes)
+        held = known.comparisons["majority vote" if name == "combined" else name].held
+        found[name] = row._replace(interval=ends, held=None if flat else held)
+    return found
 
 
 def _same_wrong_answer(panel: PanelVotes) -> SameWrongAnswer | None:
@@ -256,7 +307,7 @@ def _expectations(
         middle = value if panel.centred_on_report or tempered is not None else centres[row] - own
         low, high = interval(middle, np.sqrt(covariance[row, row] + own**2), value)
         single = (panel.names[best], best) if name == "best single voter" else ()
-        expected[name] = Expectation(name, value, (float(low), float(high)), *single)
+        expected[name] = Expectation(name, value, None, (float(low), float(high)), None, *single)
         if row:
             gain = expected["combined"].balanced_accuracy - value
             variance = covariance[0, 0] + covariance[row, row] - 2 * covariance[0, row]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goldless.diagnosis.reference_class import reference_class
 from goldless.fitting.calibration import Calibration
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.echo import SameWrongAnswer
@@ -17,6 +18,7 @@ _WITHOUT = {
     "fit_pvalue": ("No test of", "the groups"),
     "co_membership": ("No measure of", "how stable the groups are"),
     "class_balance_interval": ("No interval for", "the class balance"),
+    "expected": ("No figures of real panels for", "the labels"),
     "effective_votes_interval": ("No interval for", "the effective votes"),
     "effective_votes_by_class_interval": ("No interval for", "the effective votes in each class"),
     "uniqueness_interval": ("No interval for", "what is each voter's own"),
@@ -27,7 +29,7 @@ _OF_TWO = ("sensitivity", "specificity", "sensitivity_interval", "specificity_in
 
 
 class Expectation(NamedTuple):
-    """What the fitted model expects of one way to label the items.
+    """What can be expected of one way to label the items.
 
     Attributes
     ----------
@@ -35,16 +37,24 @@ class Expectation(NamedTuple):
         "combined" (the labels of the model), "Dawid-Skene" (as if all voters were independent), "majority vote" or
         "best single voter".
     balanced_accuracy : float
-        Expected balanced accuracy over the items at hand.
-    interval : tuple of float
-        95 % interval of it.
+        Balanced accuracy over the items at hand that the fitted model expects.
+    interval : tuple of float or None
+        90 % interval of what is true: on real panels that looked like this one, nine in ten were within
+        (:mod:`goldless.diagnosis.reference_class`). None where no real panels say.
+    model_interval : tuple of float
+        95 % interval if the model holds.
+    held : float or None
+        How often the combined labels were better on real panels: than this way to label or, in the row of the
+        combined labels, than the majority vote. As good counts half.
     voter, column : str, int or None
         Name and column of the best single voter.
     """
 
     method: str
     balanced_accuracy: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None
+    model_interval: tuple[float, float]
+    held: float | None = None
     voter: str | None = None
     column: int | None = None
 
@@ -93,9 +103,10 @@ class Duplicate(NamedTuple):
 class Diagnosis:
     """What can be trusted of a fitted model, from the votes alone; see :func:`goldless.diagnose`.
 
-    All intervals are 95 % intervals, and hold if the reading of the votes is right; where the covariance of the
-    votes does not fit the model they are widened by its over-dispersion. A number without an interval is named in
-    ``without``.
+    What is shown of labels, of voters and of the class balance has two intervals. The first is a 90 % interval of what
+    was true of real panels that looked like this one (:mod:`goldless.diagnosis.reference_class`). The second, and all
+    others, is a 95 % interval that holds if the model does; where the covariance of the votes does not fit the model
+    it is widened by the over-dispersion. A number without an interval is named in ``without``.
 
     Attributes
     ----------
@@ -120,10 +131,15 @@ class Diagnosis:
     recall, recall_interval : ndarray of shape (n_voters, n_classes), (n_voters, n_classes, 2)
         How often each voter is right in each class, as the model estimates it; the interval is NaN for a voter that
         says nothing. Of two classes, ``specificity`` and ``sensitivity`` and their intervals are its columns.
-    balanced_accuracy, balanced_accuracy_interval : ndarray of shape (n_voters,), (n_voters, 2)
+    balanced_accuracy : ndarray of shape (n_voters,)
         Its mean over the classes.
-    class_balance, class_balance_interval : float, ndarray of shape (2,)
-        The share of positive items; of more than two classes the shares of all, shapes (n_classes,), (n_classes, 2).
+    balanced_accuracy_interval, balanced_accuracy_model_interval : ndarray of shape (n_voters, 2)
+        What was true of such voters of real panels, and the interval if the model holds.
+    class_balance : float
+        The share of positive items; of more than two classes the shares of all, shape (n_classes,).
+    class_balance_interval, class_balance_model_interval : ndarray of shape (2,)
+        What was true of real panels, and the interval if the model holds; shape (n_classes, 2) of more than two
+        classes, where no real panels say and the first is NaN.
     expected : tuple of Expectation
         Balanced accuracy expected of the combined labels, of Dawid and Skene's, of majority, of the best voter.
     calibration : Calibration
@@ -191,7 +207,9 @@ class Diagnosis:
     class_balance: float | NDArray[np.float64]
     recall_interval: NDArray[np.float64]
     balanced_accuracy_interval: NDArray[np.float64]
+    balanced_accuracy_model_interval: NDArray[np.float64]
     class_balance_interval: NDArray[np.float64]
+    class_balance_model_interval: NDArray[np.float64]
     expected: tuple[Expectation, ...]
     calibration: Calibration
     effective_votes: float
@@ -236,11 +254,11 @@ class Diagnosis:
             f"  fit of the groups: {said_pvalue(self.fit_pvalue)}",
             f"  effective votes: {self.effective_votes:.1f} {between}",
         ]
-        lines += [
-            f"  expected balanced accuracy, {row.method}: {row.balanced_accuracy:.3f} "
-            f"({row.interval[0]:.3f} to {row.interval[1]:.3f})"
-            for row in self.expected
-        ]
+        for row in self.expected:
+            real = "" if row.interval is None else f"{row.interval[0]:.2f} to {row.interval[1]:.2f} on real panels; "
+            low, high = row.model_interval
+            own = f"{row.balanced_accuracy:.3f} ({low:.3f} to {high:.3f}) if the model holds"
+            lines.append(f"  balanced accuracy, {row.method}: {real}{own}")
         return "\n".join([*lines, f"  {self.verdict}"])
 
     @property
@@ -287,6 +305,19 @@ class Diagnosis:
     def effective_votes_of(self, voters: ArrayLike) -> float:
         """Return how many voters with independent errors some of the voters (columns) are worth."""
         return effective_votes_of(self.echo, self.uniqueness == 0, voters)
+
+    def of_panel(self, balanced_accuracy: float) -> tuple[tuple[float, float] | None, float | None]:
+        """Return what was true of real panels of five chosen voters of whom the model expected so much.
+
+        A 90 % interval of their balanced accuracy, and how often the combined labels of all voters were better; None
+        where no real panels say.
+        """
+        majority = self.expectation("majority vote")
+        if majority.interval is None:
+            return None, None
+        known, n_classes = reference_class(len(self.classes)), len(self.classes)
+        ends = known.of_labels("panel", balanced_accuracy, majority.balanced_accuracy, n_classes)
+        return ends, known.comparisons["panel"].held
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, strings, lists and dictionaries; what is not a number is None."""

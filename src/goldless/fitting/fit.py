@@ -37,6 +37,7 @@ from goldless.fitting.numbers import (
     tempered,
     with_labels,
 )
+from goldless.fitting.risk import Risk, expected_accuracy
 from goldless.fitting.settling import describe_settled, is_open, known_rates, most_different, settle
 from goldless.fitting.silence import silent_sums, with_silent_voters
 from goldless.fitting.skill import Explained, best_root, takes_skill_for_echo, undecided
@@ -55,12 +56,13 @@ from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
-from goldless.maths.tree import TreeModel, log_rates
+from goldless.maths.tree import TreeModel, log_rates, merge_copies
 from goldless.votes.engine import added
 from goldless.votes.passes import VoteSums
 from goldless.votes.sample import VoteSample
 
 _ROUNDS_OF_UNSEEN = 4
+_NEAREST = 3  # other groupings that count as nearest
 _HARD_ITEMS_MISFIT = 1.5  # of the model without groups, from which easy and hard items are averaged in (C > 2)
 
 
@@ -154,7 +156,10 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         unseen=_count_unseen(votes, options, core, prior),
     )
     if votes.n_classes == 2 and votes.ranked is None:
-        fitted = replace(fitted, cut=_find_cut(votes, fitted, facts, settled, options, found.overdispersion))
+        flat = _without_groups(votes, fitted, options, found.overdispersion)
+        fitted = replace(fitted, cut=_find_cut(votes, fitted, facts, settled, flat))
+        if isinstance(options.structure, str) and options.structure == "search":
+            fitted = replace(fitted, risk=_risk(votes, fitted, flat()))
     return _with_sample(votes, fitted)
 
 
@@ -381,17 +386,12 @@ def _best_root(
     return found, fit(groups=best.groups), guard
 
 
-def _find_cut(
-    votes: FitVotes,
-    fitted: Fitted,
-    facts: Facts | None,
-    settled: Settled | None,
-    options: FitOptions,
-    overdispersion: float,
-) -> Cut:
-    """Find where the labels of two classes are cut."""
-    core = fitted.evidence[0].subset(np.arange(votes.sums.n_voters))
+def _without_groups(
+    votes: FitVotes, fitted: Fitted, options: FitOptions, overdispersion: float
+) -> Callable[[], TreeModel]:
+    """Return what fits the model of the fitted voters without groups, once."""
     alone = np.arange(votes.sums.n_voters)
+    core = fitted.evidence[0].subset(alone)
 
     @cache
     def flat() -> TreeModel:
@@ -399,6 +399,28 @@ def _find_cut(
             return core
         return _fit_groups(votes, options, alone, overdispersion, finish=False).table_model
 
+    return flat
+
+
+def _risk(votes: FitVotes, fitted: Fitted, flat: TreeModel) -> Risk:
+    """Return what goes before a disaster."""
+    table = votes.counted.sketch.table
+    evidence = fitted.log_likelihood(table.codes)
+    assert fitted.cut is not None
+    labels = fitted.decide(fitted.cut.log_odds(fitted, table.codes, evidence))
+    own = expected_accuracy(labels, probabilities(fitted.log_posterior(evidence)), table.counts)
+    core = merge_copies(table.codes, fitted.model.copy_of)[:, votes.voters]
+    of_flat = flat.class_evidence(np.ascontiguousarray(core)).argmax(axis=1)
+    changed = float(table.counts @ (of_flat != evidence.argmax(axis=1)) / table.n_items)
+    grouping = fitted.grouping
+    others = () if grouping is None else grouping.alternatives[:_NEAREST]
+    return Risk(votes.n_items, votes.sums.n_voters, own, max([changed, *(other.labels_changed for other in others)]))
+
+
+def _find_cut(
+    votes: FitVotes, fitted: Fitted, facts: Facts | None, settled: Settled | None, flat: Callable[[], TreeModel]
+) -> Cut:
+    """Find where the labels of two classes are cut."""
     everyone = votes.counted.sums(np.arange(votes.votes.n_voters))
     known = None
     if facts is not None and len(facts.rows):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
+from goldless.fitting.risk import Risk
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 from goldless.votes.bins import Bins
@@ -230,6 +231,8 @@ class Fitted:
         The groupings weighed by that.
     sample : VoteSample or None
         Votes to judge panels by.
+    risk : Risk or None
+        What goes before a disaster, of two classes and groups that were searched.
     patterns : PatternTable, SparseRows or None
         All votes so far, if they came in parts.
     bins : Bins or None
@@ -261,6 +264,7 @@ class Fitted:
     facts: Facts | None = None
     settled: Settled | None = None
     sample: VoteSample | None = None
+    risk: Risk | None = None
     patterns: PatternTable | SparseRows | None = None
     bins: Bins | None = None
     symbol_share: NDArray[np.float64] | None = None
@@ -405,6 +409,7 @@ class Fitted:
             facts=None,
             settled=None,
             sample=None if self.sample is None else self.sample.subset(columns),
+            risk=None,
             patterns=None,
             bins=None if self.bins is None else self.bins.subset(columns),
             symbol_share=None if self.symbol_share is None else self.symbol_share[columns],

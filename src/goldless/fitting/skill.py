@@ -45,9 +45,13 @@ class Explained(NamedTuple):
         return self.with_levels - self.log_likelihood
 
     def score(self, n_items: int) -> float:
-        """Return the log-likelihood with kinds of items less log(n) / 2 for each of the four rates of a group."""
-        n_groups = int((np.bincount(self.groups) > 1).sum())
-        return self.with_levels - 2 * np.log(n_items) * n_groups
+        """Return the log-likelihood less log(n) / 2 for each of the two rates of a group (BIC)."""
+        return self.log_likelihood - np.log(n_items) * int((np.bincount(self.groups) > 1).sum())
+
+    def score_with_levels(self, n_items: int) -> float:
+        """Return the same with kinds of items: two rates more for each group or single voter, and two shares."""
+        n_units = int(self.groups.max()) + 1
+        return self.score(n_items) + self.left_for_levels - np.log(n_items) * (n_units + 1)
 
 
 def takes_skill_for_echo(grouped: Explained, flat: Explained) -> bool:
@@ -71,5 +75,13 @@ def best_root(
     explain: Callable[[NDArray[np.int64]], Explained],
     n_items: int,
 ) -> Explained:
-    """Return the grouping that explains most together with kinds of items, groups paid for."""
-    return max([grouped, *map(explain, others)], key=lambda found: found.score(n_items))
+    """Return the grouping that explains most together with kinds of items, parameters paid for.
+
+    Another grouping must win by its kinds of items. Where votes have groups and nothing else these do not pay, and
+    the grouping stays that was chosen because it has fewest voters in groups.
+    """
+    best, score = grouped, max(grouped.score(n_items), grouped.score_with_levels(n_items))
+    for other in map(explain, others):
+        if other.score_with_levels(n_items) > score:
+            best, score = other, other.score_with_levels(n_items)
+    return best

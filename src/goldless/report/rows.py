@@ -22,9 +22,14 @@ class Expected:
     method : str
         ``combined``, ``Dawid-Skene``, ``majority vote``, ``best single voter`` or ``panel``.
     balanced_accuracy : float
-        Expected mean over the classes of the share of items labelled rightly.
+        Mean over the classes of the share of items labelled rightly, as the model expects it.
     interval : pair or None
-        95 % interval; a panel has none, because it was chosen by the model that judges it.
+        90 % interval of what was true of real panels that looked like this one; None where no real panels say.
+    model_interval : pair or None
+        95 % interval if the model holds; a panel has none, because it was chosen by the model that judges it.
+    held : float or None
+        How often the combined labels were better on real panels; in the row of the combined labels, better than the
+        majority vote.
     detail : str or None
         Name of the best voter, or size of the panel.
     """
@@ -32,6 +37,8 @@ class Expected:
     method: str
     balanced_accuracy: float
     interval: Interval | None
+    model_interval: Interval | None
+    held: float | None
     detail: str | None
 
 
@@ -87,7 +94,9 @@ class Voter:
     balanced_accuracy : float
         Mean of ``recall``.
     balanced_accuracy_interval : pair or None
-        95 % interval.
+        90 % interval of what was true of such voters of real panels.
+    balanced_accuracy_model_interval : pair or None
+        95 % interval if the model holds.
     confusion : matrix or None
         Estimated Pr(vote | class), a row for each class; None where all voters together would have too many numbers.
     coverage : float
@@ -113,6 +122,7 @@ class Voter:
     recall_interval: list[Interval | None]
     balanced_accuracy: float
     balanced_accuracy_interval: Interval | None
+    balanced_accuracy_model_interval: Interval | None
     confusion: Matrix | None
     coverage: float
     vote_shares: list[float]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goldless.report.rows import Group, Interval, PanelPart, Voter
+from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
 from goldless.report.summary import DiagnosisPart, VotesPart
 
 METHODS = {
@@ -82,6 +82,24 @@ def what_to_do(facts: Facts) -> list[str]:
             f"{_percent(panel.balanced_accuracy)} (all {n_voters}: {_percent(facts.combined)})."
         )
     return advice
+
+
+def on_real_panels(combined: Expected, n_panels: int) -> str:
+    """Return what the model expects of the combined labels, and what was true of real panels like this one."""
+    if combined.interval is None:
+        return (
+            "How good the labels are is not said: there are no real panels like this one whose truth is known. Label "
+            "some items by hand to find out."
+        )
+    low, high = (f"{100 * end:.0f}" for end in combined.interval)
+    said = (
+        f"The model expects {_percent(combined.balanced_accuracy)} of the combined labels. On real panels that looked "
+        f"like this one they were right on {low} to {high} % of the items (balanced accuracy; nine in ten of "
+        f"{n_panels} panels with known truth)."
+    )
+    if combined.held is None:
+        return said
+    return f"{said} They beat the majority vote on {100 * combined.held:.0f} of 100 such panels."
 
 
 def _remedy(facts: Facts) -> str:

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goldless.diagnosis import Diagnosis, diagnose
+from goldless.diagnosis.reference_class import reference_class
+from goldless.diagnosis.result import Expectation
 from goldless.diagnosis.worth import expected_of_panel, unexplained_share
 from goldless.plain import interval, plain, rounded
 from goldless.report.items import item_parts, pattern_parts
 from goldless.report.matrices import matrices_part
 from goldless.report.opened import Opened
 from goldless.report.rows import Expected
-from goldless.report.sentences import Facts, headline, unknowable, what_to_do, what_to_watch
+from goldless.report.sentences import Facts, headline, on_real_panels, unknowable, what_to_do, what_to_watch
 from goldless.report.structure import structure_part
 from goldless.report.summary import SCHEMA, SCHEMA_VERSION, Answer, Summary, VotesPart
 from goldless.report.trust import diagnosis_part
@@ -112,10 +114,7 @@ def _summary(
         class_shares=[rounded(share) for share in tree.class_prior],
         vote_shares=[rounded(share) for share in opened.cast.sum(axis=1) / max(opened.cast.sum(), 1)],
     )
-    expected = [
-        Expected(row.method, rounded(row.balanced_accuracy), interval(row.interval), row.voter)
-        for row in diagnosis.expected
-    ]
+    expected = [*map(_expected, diagnosis.expected), _expected_of_panel(diagnosis, panel_accuracy, len(panel))]
     facts = Facts(
         votes=votes,
         groups=groups,
@@ -146,7 +145,8 @@ def _summary(
         n_echoing=sum(len(group.voters) for group in groups),
         effective_votes=facts.effective_votes,
         effective_votes_interval=facts.effective_votes_interval,
-        expected=[*expected, Expected("panel", panel_accuracy, None, f"of {len(panel)}")],
+        expected=expected,
+        on_real_panels=on_real_panels(expected[0], len(reference_class(opened.n_classes).panels)),
         unexplained=facts.unexplained,
         differs_from_majority=facts.differs_from_majority,
     )
@@ -178,3 +178,16 @@ def _summary(
         unknowable=unknowable(votes),
         truth=scored,
     )
+
+
+def _expected(row: Expectation) -> Expected:
+    """Return what is expected of one way to label."""
+    real = None if row.interval is None else interval(row.interval)
+    held = None if row.held is None else rounded(row.held)
+    return Expected(row.method, rounded(row.balanced_accuracy), real, interval(row.model_interval), held, row.voter)
+
+
+def _expected_of_panel(diagnosis: Diagnosis, accuracy: float, size: int) -> Expected:
+    """Return what is expected of the labels of a panel, with what was true of panels of five on real votes."""
+    real, held = diagnosis.of_panel(accuracy)
+    return Expected("panel", accuracy, None if real is None else interval(real), None, held, f"of {size}")

@@ -94,6 +94,8 @@ class Answer:
         95 % interval.
     expected : list of Expected
         What is expected of the ways to label the items.
+    on_real_panels : str
+        In a sentence: what the model expects of the combined labels, and what was true of real panels like this one.
     unexplained : float
         Share of the squared covariances that the model leaves over, beyond chance.
     differs_from_majority : int
@@ -111,6 +113,7 @@ class Answer:
     effective_votes: float
     effective_votes_interval: Interval | None
     expected: list[Expected]
+    on_real_panels: str
     unexplained: float
     differs_from_majority: int
 
@@ -180,7 +183,9 @@ class DiagnosisPart:
         P-value of "the groups explain what the voters share".
     calibration : CalibrationPart
     class_shares_interval : list of pairs or None
-        95 % intervals of the class shares.
+        90 % intervals of what was true of the class shares of real panels.
+    class_shares_model_interval : list of pairs or None
+        95 % intervals if the model holds.
     effective_votes_by_class : list of float
         Effective votes among the items of each class.
     effective_votes_by_class_interval : list of pairs or None
@@ -206,6 +211,7 @@ class DiagnosisPart:
     fit_pvalue: float | None
     calibration: CalibrationPart
     class_shares_interval: list[Interval | None]
+    class_shares_model_interval: list[Interval | None]
     effective_votes_by_class: list[float]
     effective_votes_by_class_interval: list[Interval | None]
     n_resamples: int

@@ -28,7 +28,8 @@ def diagnosis_part(opened: Opened, diagnosis: Diagnosis) -> DiagnosisPart:
             rounded(diagnosis.calibration.temper),
             [rounded(share) for share in diagnosis.calibration.class_prior],
         ),
-        class_shares_interval=[interval(ends) for ends in _class_shares_interval(diagnosis, opened.n_classes)],
+        class_shares_interval=_of_classes(diagnosis.class_balance_interval, opened.n_classes),
+        class_shares_model_interval=_of_classes(diagnosis.class_balance_model_interval, opened.n_classes),
         effective_votes_by_class=[rounded(value, 2) for value in diagnosis.effective_votes_by_class],
         effective_votes_by_class_interval=[interval(ends, 2) for ends in diagnosis.effective_votes_by_class_interval],
         n_resamples=diagnosis.n_resamples,
@@ -48,12 +49,12 @@ def diagnosis_part(opened: Opened, diagnosis: Diagnosis) -> DiagnosisPart:
     )
 
 
-def _class_shares_interval(diagnosis: Diagnosis, n_classes: int) -> NDArray[np.float64]:
-    """Return the interval of each class, shape (n_classes, 2); of two the negative class has what is left."""
-    if n_classes > 2:
-        return diagnosis.class_balance_interval
-    low, high = diagnosis.class_balance_interval
-    return np.array([[1 - high, 1 - low], [low, high]])
+def _of_classes(ends: NDArray[np.float64], n_classes: int) -> list[tuple[float, float] | None]:
+    """Return the interval of each class; of two the negative class has what is left."""
+    if n_classes == 2:
+        low, high = ends
+        ends = np.array([[1 - high, 1 - low], [low, high]])
+    return [interval(pair) for pair in ends]
 
 
 def _same_wrong_pairs(diagnosis: Diagnosis) -> list[SameWrong]:

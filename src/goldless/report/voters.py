@@ -73,6 +73,7 @@ def voter_parts(opened: Opened, diagnosis: Diagnosis, panel: list[int], groups: 
             recall_interval=[interval(ends) for ends in diagnosis.recall_interval[voter]],
             balanced_accuracy=rounded(diagnosis.balanced_accuracy[voter]),
             balanced_accuracy_interval=interval(diagnosis.balanced_accuracy_interval[voter]),
+            balanced_accuracy_model_interval=interval(diagnosis.balanced_accuracy_model_interval[voter]),
             confusion=fitted.confusion[voter].round(4).tolist() if few else None,
             coverage=rounded(n_votes[voter] / max(opened.table.n_items, 1)),
             vote_shares=[rounded(share) for share in shares[:, voter]],
