@@ -81,7 +81,7 @@ def combine(arguments: argparse.Namespace) -> None:
     """Write a label and its probability for every item."""
     check_output(arguments.output, arguments.force, arguments.file)
     to_screen = arguments.output in (None, "-")
-    if not to_screen and writer_for(arguments.output, None) is None:
+    if not to_screen and writer_for(arguments.output, None) is None and not _is_device(arguments.output):
         check_ending(arguments.output)
     if is_streamed(arguments):
         combine_stream(arguments)
@@ -190,6 +190,10 @@ def _labels(arguments: argparse.Namespace, model: Any, table: VotesFile) -> tupl
     for row, label in known_facts(arguments, table).get("anchors", {}).items():
         codes[row], probability[row] = code_of[label], np.eye(len(classes))[code_of[label]]
     return codes, probability
+
+
+def _is_device(path: str) -> bool:
+    return Path(path).exists() and not Path(path).is_file()
 
 
 def _contradictions(codes: np.ndarray, probability: np.ndarray) -> list[str]:

@@ -60,9 +60,9 @@ def combine_stream(arguments: argparse.Namespace) -> None:
                 client=client,
                 progress=progress.update,
             )
-            facts = facts_of(arguments, stream)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
+                facts = facts_of(arguments, stream)
                 model = gl.LatentSML(**options).fit(stream, **facts)
         with Progress("Labelling", arguments.quiet):
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))

@@ -409,8 +409,8 @@ def _risk(votes: FitVotes, fitted: Fitted, flat: TreeModel) -> Risk:
     assert fitted.cut is not None
     labels = fitted.decide(fitted.cut.log_odds(fitted, table.codes, evidence))
     own = expected_accuracy(labels, probabilities(fitted.log_posterior(evidence)), table.counts)
-    core = merge_copies(table.codes, fitted.model.copy_of)[:, votes.voters]
-    of_flat = flat.class_evidence(np.ascontiguousarray(core)).argmax(axis=1)
+    core = codes_of_voters(merge_copies(table.codes, fitted.model.copy_of), votes.voters)
+    of_flat = flat.class_evidence(core).argmax(axis=1)
     changed = float(table.counts @ (of_flat != evidence.argmax(axis=1)) / table.n_items)
     grouping = fitted.grouping
     others = () if grouping is None else grouping.alternatives[:_NEAREST]

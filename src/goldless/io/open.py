@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.errors import VotesError, warn_user
+from goldless.errors import Note, VotesError, warn_user
 from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by, encode_in, policy
 from goldless.io.files import labels_of, read_table
 from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
@@ -114,6 +114,7 @@ class VoteStream:
         self.memory_limit = memory_limit
         self.client = client
         self._progress = progress
+        self._told = False
         rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
         roles = Roles(item, voter, label)
         reader = ReaderOptions(delimiter, header, encoding, table, question, pairs, every_call, truth, roles)
@@ -174,13 +175,11 @@ class VoteStream:
         files = understand(self.source, options, reader)
         if files is None:
             found = read_table(self.source, options)
-            for note in found.notes:
-                warn_user(str(note))
+            self._say(found.notes)
             if found.votes is None:
                 return encode_by(found.numbers, options.rules)
             return found.votes
-        for note in files.notes:
-            warn_user(str(note))
+        self._say(files.notes)
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
 
@@ -195,6 +194,12 @@ class VoteStream:
         limit = self.memory_limit
         title = files.id_column or "item"
         return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
+
+    def _say(self, notes: Iterable[Note]) -> None:
+        """Warn of what was left out, once for every stream."""
+        for note in () if self._told else notes:
+            warn_user(str(note))
+        self._told = True
 
     def _open_blocks(self, rules: LabelRules, known: NumberAlphabet | None) -> VoteSource:
         source = self.source
