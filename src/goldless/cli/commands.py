@@ -300,7 +300,21 @@ def _same_file(arguments: argparse.Namespace) -> str:
     """Return how to name the same file, read in the same way, in another command."""
     words = ["FILE" if arguments.file == "-" else arguments.file]  # what came from a pipe is gone
     for name in (
-        *("format", "question", "table", "item", "voter", "label", "id_column", "truth", "ignore", "missing", "tie", "positive", "structure"),
+        *(
+            "format",
+            "question",
+            "table",
+            "item",
+            "voter",
+            "label",
+            "id_column",
+            "truth",
+            "ignore",
+            "missing",
+            "tie",
+            "positive",
+            "structure",
+        ),
         *("delimiter", "encoding", "anchors", "class_balance", "trusted"),
     ):
         given = getattr(arguments, name)

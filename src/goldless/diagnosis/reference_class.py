@@ -161,8 +161,5 @@ def reference_class(n_classes: int) -> ReferenceClass:
         found["level"],
         tuple(found["panels"] if two else [*found["panels"], *found["more_classes"]]),
         {name: Claim(**claim) for name, claim in found["two" if two else "more"].items()},
-        {
-            name: Comparison(**entry)
-            for name, entry in found["comparisons" if two else "comparisons_of_more"].items()
-        },
+        {name: Comparison(**entry) for name, entry in found["comparisons" if two else "comparisons_of_more"].items()},
     )

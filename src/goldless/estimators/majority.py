@@ -11,8 +11,8 @@ from goldless.estimators import incremental
 from goldless.estimators.base import VoteEstimator
 from goldless.fitting.majority import fit_majority
 from goldless.fitting.numbers import consensus_of
-from goldless.maths.tree import log_rates
 from goldless.kernels.sparse import Codes, codes_of_voters, tally
+from goldless.maths.tree import log_rates
 
 
 class MajorityVote(VoteEstimator):

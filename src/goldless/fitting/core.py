@@ -18,6 +18,7 @@ from goldless.maths.ordered import midranks_of
 from goldless.maths.structure.prices import items_to_share
 from goldless.maths.tree import TreeModel, embed
 from goldless.votes.counted import CountedVotes
+from goldless.votes.pairs import PairTables
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import MOST_COMPARED, SparsePairs, SparseRows

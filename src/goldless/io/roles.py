@@ -89,7 +89,9 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
     found: list[str | None] = []
     for given, known in zip(asked, (_ITEM_NAMES, _VOTER_NAMES, _LABEL_NAMES), strict=True):
         taken = {*asked, *found}
-        found.append(given or next((plain[word] for word in known if word in plain and plain[word] not in taken), None))
+        found.append(
+            given or next((plain[word] for word in known if word in plain and plain[word] not in taken), None)
+        )
     item, voter, label = found
     if item is not None and voter is not None and label is not None:
         return Roles(item, voter, label)
@@ -207,7 +209,8 @@ def _metadata(columns: Sequence[Column]) -> list[Column]:
     apart = {
         number
         for number, column in enumerate(columns)
-        if number not in few or (column.values and _is_apart(number, words, few) and _is_no_rule(column, words[number]))
+        if number not in few
+        or (column.values and _is_apart(number, words, few) and _is_no_rule(column, words[number]))
     }
     kept = [number for number in range(len(columns)) if number not in apart]
     if not apart:

@@ -103,7 +103,7 @@ class VotesFile:
         return self.votes.items if self.votes is not None else self._numbers.items
 
     @property
-    def X(self) -> Votes | LabelTable:  # noqa: N802
+    def X(self) -> Votes | LabelTable:
         """What estimators are given: encoded votes, or numbers."""
         return self.votes if self.votes is not None else self._numbers
 
@@ -225,9 +225,7 @@ def _floats(column: Column) -> NDArray[np.float64]:
     return values[column.positions]
 
 
-def _common_labels(
-    columns: Sequence[Column], options: ReadOptions
-) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
+def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
     """Return the labels of all columns, every vote as a position among them, and which spellings were joined."""
     labels: dict[Any, int] = {}
     positions = np.empty((len(columns[0].positions), len(columns)), dtype=np.int8)

@@ -25,7 +25,9 @@ def check_ending(path: str, endings: Sequence[str] = ENDINGS) -> None:
     """Refuse an ending that is not written, rather than write something else under it."""
     if not path.lower().endswith(tuple(endings)):
         raise VotesError(
-            "output", f"labels are written to a file that ends in {', '.join(endings)}; got {path!r}", where={"file": path}
+            "output",
+            f"labels are written to a file that ends in {', '.join(endings)}; got {path!r}",
+            where={"file": path},
         )
 
 

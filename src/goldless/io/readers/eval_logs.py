@@ -500,10 +500,14 @@ def _arena(documents: list[Document], options: ReaderOptions) -> Read:
 
 
 FORMATS = (
-    JsonFormat("lm_eval", "lm-evaluation-harness samples_*.jsonl", ("doc_id", "resps", "filtered_resps"), _lm_eval, True),
+    JsonFormat(
+        "lm_eval", "lm-evaluation-harness samples_*.jsonl", ("doc_id", "resps", "filtered_resps"), _lm_eval, True
+    ),
     JsonFormat("helm", "HELM per_instance_stats.json", ("instance_id", "train_trial_index", "stats"), _helm, True),
     JsonFormat("rewardbench", "RewardBench outputs", ("scores_chosen", "scores_rejected"), _rewardbench, True),
-    JsonFormat("promptfoo", "promptfoo results (versions 2 to 4)", ("results", "prompt", "success", "vars"), _promptfoo),
+    JsonFormat(
+        "promptfoo", "promptfoo results (versions 2 to 4)", ("results", "prompt", "success", "vars"), _promptfoo
+    ),
     JsonFormat("openai_evals_log", "OpenAI evals log", ("spec", "completion_fns", "sample_id"), _openai_log, True),
     JsonFormat("openai_evals", "OpenAI evals export", ("data_source_idx", "grades"), _openai_export, True),
     JsonFormat("deepeval", "DeepEval test runs", ("testCases", "metricsData"), _deepeval),
@@ -511,7 +515,9 @@ FORMATS = (
         *("braintrust", "Braintrust experiments", ("id", "scores", "input", "output"), _braintrust),
         without=("eval_id", "results"),
     ),
-    JsonFormat("alpaca_eval", "AlpacaEval annotations.json", ("annotator", "preference", "generator_1"), _alpaca, True),
+    JsonFormat(
+        "alpaca_eval", "AlpacaEval annotations.json", ("annotator", "preference", "generator_1"), _alpaca, True
+    ),
     JsonFormat("mt_bench_single", "MT-Bench grades", ("question_id", "judge", "score", "turn"), _mt_single, True),
     JsonFormat("mt_bench_pair", "MT-Bench comparisons", ("question_id", "g1_winner", "g2_winner"), _mt_pair, True),
     JsonFormat("judgebench", "JudgeBench judgments", ("pair_id", "judgments", "decision"), _judgebench, True),

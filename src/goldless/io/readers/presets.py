@@ -141,10 +141,14 @@ def _appen(read: Read, options: ReaderOptions, name: str) -> Read:
             "merged-only", f"{name} is an aggregated report of Appen, without votes", "full-report", {"file": name}
         )
     if "_tainted" in names:
-        read = _keep(read, pc.fill_null(pc.not_equal(_lower(read.table["_tainted"]), "true"), True), "of tainted work")
+        read = _keep(
+            read, pc.fill_null(pc.not_equal(_lower(read.table["_tainted"]), "true"), True), "of tainted work"
+        )
     asked = [title for title in names if f"{title}_gold" in names]
     if not asked:
-        asked = _varying(read.table, "_unit_id", [t for t in names if not t.startswith("_") and not t.endswith("_gold")])
+        asked = _varying(
+            read.table, "_unit_id", [t for t in names if not t.startswith("_") and not t.endswith("_gold")]
+        )
     label = _one(asked, "questions", name, options)
     gold = f"{label}_gold" if f"{label}_gold" in names else None
     return _as(read, f"Appen full report, {label!r}", Roles("_unit_id", "_worker_id", label, gold=gold))
@@ -182,7 +186,9 @@ def _zooniverse(read: Read, options: ReaderOptions, name: str) -> Read:
         try:
             given = json.loads(text) if text else []
         except ValueError:
-            raise VotesError("json", f"{name}: 'annotations' is not JSON: {text[:40]!r}", where={"file": name}) from None
+            raise VotesError(
+                "json", f"{name}: 'annotations' is not JSON: {text[:40]!r}", where={"file": name}
+            ) from None
         for task in given:
             tasks[str(task.get("task"))] = None
             rows.append((subject, user, str(task.get("task")), task.get("value")))
@@ -288,7 +294,9 @@ def _is_numeric(column: Any) -> bool:
     if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
         return True
     try:
-        return all(value in (None, "", "nan") or float(value) is not None for value in pc.unique(_text(column)).to_pylist())
+        return all(
+            value in (None, "", "nan") or float(value) is not None for value in pc.unique(_text(column)).to_pylist()
+        )
     except ValueError:
         return False
 

@@ -191,7 +191,9 @@ def find_records(document: Document) -> tuple[list[dict], str]:
             raise empty_file(name, "is an empty JSON array")
         return value, ""
     if not isinstance(value, dict):
-        raise VotesError("json-line", f"{name}: line 1 is not a JSON object", "json-object", {"file": name, "line": 1})
+        raise VotesError(
+            "json-line", f"{name}: line 1 is not a JSON object", "json-object", {"file": name, "line": 1}
+        )
     if {"columns", "data"} <= value.keys() and isinstance(value["data"], list) and isinstance(value["columns"], list):
         return [dict(zip(value["columns"], row, strict=False)) for row in value["data"]], "data"
     if len(value) > 1 and all(isinstance(inner, dict) for inner in value.values()):
