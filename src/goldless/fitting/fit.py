@@ -145,15 +145,15 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
 
 def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate independent voters of two classes from second and third moments, then by EM."""
-    rule = ImbalanceRule(options.imbalance)
-    sums = votes.sums
-    # where EM follows, moments of a sample are a good start
-    model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
     if votes.shown is not None:
         raise ValueError(
             f"SpectralMetaLearner compares every two voters, and the {votes.votes.n_voters:,} of this crowd are too "
             "many: use DawidSkene or LatentSML."
         )
+    rule = ImbalanceRule(options.imbalance)
+    sums = votes.sums
+    # where EM follows, moments of a sample are a good start
+    model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
     covariance = Grouping(
         votes.shown_covariance,
         *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),

@@ -21,8 +21,8 @@ _Z = 1.959963984540054
 _RESAMPLES = 50
 _FEW_RESAMPLES = 15  # of many patterns
 _MANY_PATTERNS = 1 << 12
-_ITERATIONS = 60
-_TOL = 1e-6
+_ITERATIONS = 1000
+_TOL = 1e-8
 _IMPLAUSIBLE = 10.0  # times the upper end of the interval: no number of candidate items, whatever else it counts
 
 

@@ -319,6 +319,7 @@ class SparseTree:
 
     def hub_log_likelihood(self, codes: SparseCodes) -> NDArray[np.float64]:
         """Return log Pr(votes of the row | state of the hub), shape (n_rows, n_states)."""
+        self._check(codes)
         out = np.empty((len(codes), len(self.log_prior)))
         cells = codes.voters.astype(np.uint32) * np.uint32(self.n_symbols) + codes.symbols.astype(np.uint32)
 
@@ -331,10 +332,17 @@ class SparseTree:
 
     def latent_posterior(self, codes: SparseCodes) -> NDArray[np.float64]:
         """Return Pr(alpha = a | all votes) of the groups that have a latent, shape (n_rows, n_latents, n_latent)."""
+        self._check(codes)
         out = np.empty((len(codes), *self.rates.shape[:2]))
         cells = codes.voters.astype(np.uint32) * np.uint32(self.n_symbols) + codes.symbols.astype(np.uint32)
         _latents(codes.starts, cells, self.log_votes, self.latent_of, self.rates, self.log_prior, self.n_symbols, out)
         return out
+
+    def _check(self, codes: SparseCodes) -> None:
+        if codes.n_voters != len(self.latent_of) or codes.symbols.max(initial=0) >= self.n_symbols:
+            raise ValueError(
+                f"votes of {len(self.latent_of)} voters for one of {self.n_symbols} symbols are needed, got others"
+            )
 
     def expect(self, layout: SparseLayout) -> SparseSums:
         """Return what the rows add to an E-step."""
@@ -386,6 +394,8 @@ class SparseTree:
 
         Votes of voters on a latent are added up row by row, in a table for each piece of the rows.
         """
+        if len(self.latent_of) != layout.n_voters or self.n_symbols != layout.n_symbols:
+            raise ValueError(f"a model of {len(self.latent_of)} voters, and votes of {layout.n_voters}")
         n_latents, n_latent, n_states = self.rates.shape
         hub = np.empty((len(layout.starts) - 1, n_states))
 
