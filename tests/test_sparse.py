@@ -53,7 +53,8 @@ ESTIMATORS = {
 
 @pytest.mark.parametrize("missing_rate", [0.5, 0.9, 0.97])
 @pytest.mark.parametrize(
-    ("name", "n_classes"), [(name, n) for name in ESTIMATORS for n in (2, 4) if n == 2 or name not in ("spectral", "tensor")]
+    ("name", "n_classes"),
+    [(name, n) for name in ESTIMATORS for n in (2, 4) if n == 2 or name not in ("spectral", "tensor")],
 )
 def test_sparse_rows_give_what_a_matrix_gives(name, n_classes, missing_rate):
     matrix, lists = both_ways(crowd(1500, 30, n_classes, missing_rate), n_classes)

@@ -103,9 +103,13 @@ def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
     if any(isinstance(codes, SparseCodes) for codes in coded):
         lists = [codes if isinstance(codes, SparseCodes) else SparseCodes.of(codes) for codes in coded]
         weights = [counts for _, counts in parts]
-        total = joined_sparse([SparseRows(*part) for part in zip(lists, [len(classes)] * len(lists), weights, strict=True)])
+        total = joined_sparse(
+            [SparseRows(*part) for part in zip(lists, [len(classes)] * len(lists), weights, strict=True)]
+        )
     else:
-        tables = [PatternTable.of(codes, len(classes), counts) for codes, (_, counts) in zip(coded, parts, strict=True)]
+        tables = [
+            PatternTable.of(codes, len(classes), counts) for codes, (_, counts) in zip(coded, parts, strict=True)
+        ]
         total = joined(tables).distinct()
     voters = names[0] if names else None
     estimator.fit(Votes(total.codes, classes, voters), sample_weight=total.counts)

@@ -123,7 +123,9 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         grouping=grouping,
         facts=facts,
         settled=settled,
-        unseen=None if options.at_least is None else count_unseen(votes, options.at_least, core, prior.for_groups(core.groups)),
+        unseen=None
+        if options.at_least is None
+        else count_unseen(votes, options.at_least, core, prior.for_groups(core.groups)),
     )
     return _with_sample(votes, fitted)
 
@@ -379,7 +381,9 @@ def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
         return replace(fitted, sample=sample)
     everyone = votes.counted.sums(np.arange(votes.votes.n_voters))
     right, cast = everyone.sum(partial(_agreement, fitted))
-    if votes.unseen is not None:  # all voters on the rows that they do not call: the fitted ones speak for their copies
+    if (
+        votes.unseen is not None
+    ):  # all voters on the rows that they do not call: the fitted ones speak for their copies
         hidden = votes.unseen.codes[:, np.maximum(votes.core_voter, 0)]
         hidden = np.where(votes.core_voter >= 0, hidden, np.int8(-1))
         right, cast = added((right, cast), _agreement(fitted, hidden, votes.unseen.weights))

@@ -418,7 +418,16 @@ class SparseTree:
         votes = total.votes if n_latents else np.empty(self.log_votes.shape)
 
         def of_cells(cells: slice) -> None:
-            _gather(layout.cell_starts, layout.cell_rows, hub, self.latent_of, self.n_symbols, cells.start, cells.stop, votes)
+            _gather(
+                layout.cell_starts,
+                layout.cell_rows,
+                hub,
+                self.latent_of,
+                self.n_symbols,
+                cells.start,
+                cells.stop,
+                votes,
+            )
 
         ordered_map(of_cells, layout.cell_pieces)
         shape = (layout.n_voters, self.n_symbols, votes.shape[1])

@@ -179,7 +179,11 @@ class SparsePairs:
         n_chosen, n_symbols = len(chosen), self.n_symbols
         counts = self.rows.counts.astype(np.float64)
         said = csr_array(
-            (np.ones(codes.n_votes), codes.voters.astype(np.int64) + n_chosen * codes.symbols.astype(np.int64), codes.starts),
+            (
+                np.ones(codes.n_votes),
+                codes.voters.astype(np.int64) + n_chosen * codes.symbols.astype(np.int64),
+                codes.starts,
+            ),
             shape=(len(codes), n_chosen * n_symbols),
         )  # counts below 2**53 are exact as floats
         both = (said.multiply(counts[:, None]).T @ said).toarray() if len(codes) else np.zeros((said.shape[1],) * 2)
