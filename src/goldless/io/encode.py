@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.io.arrays import table_of
+from goldless.io.files import as_votes
 from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import (
     MISSING,
@@ -38,8 +39,9 @@ def encode_votes(
     Parameters
     ----------
     X : array-like or frame of shape (n_items, n_voters)
-        Two to a hundred distinct labels of any type; NaN, None and NA are missing votes. Frames of pandas, polars and
-        pyarrow are read column by column (through narwhals). Votes that are encoded already pass through.
+        Two to a hundred distinct labels of any type; NaN, None and NA are missing votes. Frames are anything that
+        speaks the Arrow C stream interface. What :func:`~goldless.read_votes` takes besides, such as long frames,
+        sparse matrices (0 is no vote) and records, is read by it. Votes that are encoded already pass through.
     classes : array-like of shape (n_classes,), optional
         Labels there may be, in order, of two (negative, positive); by default those that occur, sorted.
     missing : label, optional
@@ -77,6 +79,7 @@ def policy(unknown: str) -> str:
 
 def encode_by(X: Any, rules: LabelRules) -> Votes:
     """Encode votes in memory by what the user says about labels."""
+    X = as_votes(X, rules)
     if isinstance(X, Votes):
         kept = X.classes if rules.classes is None else rules.classes  # encoded once: their classes keep their order
         return _reencode(X, replace(rules, classes=kept, missing=()).alphabet(()))

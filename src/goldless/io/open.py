@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.errors import VotesError
-from goldless.io.encode import alphabet_of_blocks, columns_of, encode_in, policy
+from goldless.errors import Note, VotesError, warn_user
+from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by, encode_in, policy
 from goldless.io.files import labels_of, read_table
+from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.stream import TableReader, understand
 from goldless.io.roles import ReadOptions
 from goldless.kernels.threads import ordered_stream
@@ -39,6 +40,10 @@ class VoteStream:
         kinds and long tables are read into memory); or blocks, each an array or frame of rows. A callable is called,
         and an object is iterated over, once for every pass; an iterator can be gone through once only, so its
         patterns must fit in memory.
+    format : str, optional
+        Name of the format of files, if it is not found out rightly.
+    item, voter, label : str, optional
+        Columns of a long table.
     id_column : str, optional
         Column of files that names the items; found out if not given.
     truth : str, optional
@@ -53,6 +58,8 @@ class VoteStream:
         Labels there may be, in order; by default those that occur, sorted.
     delimiter, header, encoding : optional
         How text is read, when it is not found out rightly.
+    table, question, pairs, every_call : optional
+        As of :func:`~goldless.read_votes`.
     batch_rows : int, default=65536
         Rows of a record batch.
     memory_limit : int, default=2**28
@@ -76,6 +83,10 @@ class VoteStream:
         self,
         source: Any,
         *,
+        format: str | None = None,  # noqa: A002
+        item: str | None = None,
+        voter: str | None = None,
+        label: str | None = None,
         id_column: str | None = None,
         truth: str | None = None,
         ignore: Iterable[str] = (),
@@ -85,6 +96,10 @@ class VoteStream:
         delimiter: str | None = None,
         header: bool | None = None,
         encoding: str = "utf-8",
+        table: str | None = None,
+        question: str | None = None,
+        pairs: str = "agree",
+        every_call: bool = False,
         batch_rows: int = 1 << 16,
         memory_limit: int = MEMORY_LIMIT,
         client: Any = None,
@@ -96,8 +111,11 @@ class VoteStream:
         self.memory_limit = memory_limit
         self.client = client
         self._progress = progress
+        self._told = False
         rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
-        self._options = ReadOptions(id_column=id_column, truth=truth, ignore=frozenset(ignore), rules=rules)
+        roles = Roles(item, voter, label)
+        reader = ReaderOptions(delimiter, header, encoding, table, question, pairs, every_call, truth, roles)
+        self._options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader)
         self._reader = TableReader(batch_rows, delimiter, header, encoding)
 
     def __repr__(self) -> str:
@@ -149,9 +167,12 @@ class VoteStream:
         reader = self._reader
         files = understand(self.source, options, reader)
         if files is None:
-            return read_table(
-                self.source, options, delimiter=reader.delimiter, header=reader.header, encoding=reader.encoding
-            ).votes
+            found = read_table(self.source, options)
+            self._say(found.notes)
+            if found.votes is None:
+                return encode_by(found.numbers, options.rules)
+            return found.votes
+        self._say(files.notes)
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
 
@@ -164,7 +185,14 @@ class VoteStream:
 
         voters = np.array(files.voters, dtype=object)
         limit = self.memory_limit
-        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how)
+        title = files.id_column or "item"
+        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
+
+    def _say(self, notes: Iterable[Note]) -> None:
+        """Warn of what was left out, once for every stream."""
+        for note in () if self._told else notes:
+            warn_user(str(note))
+        self._told = True
 
     def _open_blocks(self, rules: LabelRules) -> VoteSource:
         source = self.source
