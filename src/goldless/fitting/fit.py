@@ -30,7 +30,7 @@ from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_st
 from goldless.fitting.settling import describe_settled, is_open, known_rates, settle
 from goldless.fitting.silence import silent_sums, with_silent_voters
 from goldless.fitting.solve import Balanced, Solver, balance_prior_items, fit_balanced, free_balance, pooled_votes
-from goldless.fitting.unseen import count_unseen, seen_in_covariance, with_unseen
+from goldless.fitting.unseen import check_unseen, count_unseen, seen_in_covariance, with_unseen
 from goldless.kernels.sparse import Codes, codes_of_voters, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.structure.result import UNDECIDED_MARGIN
@@ -81,6 +81,7 @@ def start_prior(votes: FitVotes, options: FitOptions, groups: NDArray[np.int64],
 def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -> Fitted:
     """Find groups, estimate the tree, and settle by facts what the votes leave open."""
     known = facts is not None and facts.any
+    options = _seen_if(votes, options)
     votes = _with_unseen(votes, options)
     found = find_groups(votes, options.structure, options.n_groups)
     found, fit, guard = _believe(votes, options, found)
@@ -133,6 +134,7 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
 def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate voters that are independent given the label, by EM from one soft vote each (Dawid and Skene)."""
     groups = np.arange(votes.sums.n_voters)
+    options = _seen_if(votes, options)
     votes = _with_unseen(votes, options)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
     model, at_least = fit.result.model, options.at_least
@@ -175,6 +177,29 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     )
 
 
+def _seen_if(votes: FitVotes, options: FitOptions) -> FitOptions:
+    """Return the options with how many calls an item needs to be seen: as the user says, or else as the votes do.
+
+    What only the votes say is no reason to refuse them: if unseen items cannot be counted, that is said.
+    """
+    at_least, listed = options.at_least, votes.votes.at_least
+    if at_least == 0:
+        return replace(options, at_least=None)
+    if at_least is None and listed is None:
+        return options
+    wanted = replace(options, at_least=listed if at_least is None else at_least)
+    try:
+        if not options.em or options.start == "two-stage" or options.abstain == "informative":
+            raise ValueError("at_least enters through EM from votes: leave em, start and abstain at their defaults.")
+        check_unseen(votes, wanted.at_least)
+    except ValueError as error:
+        if at_least is not None:
+            raise
+        warn_user(f"Items that nobody called are not counted: {error}")
+        return options
+    return wanted
+
+
 def _with_unseen(votes: FitVotes, options: FitOptions) -> FitVotes:
     """Return the votes with the rows that too few voters call, in EM and in the covariance, if there are such rows.
 
@@ -182,8 +207,6 @@ def _with_unseen(votes: FitVotes, options: FitOptions) -> FitVotes:
     """
     if options.at_least is None:
         return votes
-    if not options.em or options.start == "two-stage" or options.abstain == "informative":
-        raise ValueError("at_least enters through EM from votes: leave em, start and abstain at their defaults.")
     votes = with_unseen(votes, options.at_least, options.n_unseen)
     groups, overdispersion = np.arange(votes.sums.n_voters), 1.0
     for _ in range(_ROUNDS_OF_UNSEEN):

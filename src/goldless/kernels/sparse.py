@@ -204,6 +204,17 @@ def codes_of_voters(codes: Codes, voters: NDArray[np.integer]) -> Codes:
     return np.ascontiguousarray(codes[:, voters])
 
 
+def first_vote(codes: Codes, symbol: int) -> tuple[int, int] | None:
+    """Return the first row and voter that hold a symbol; None if nobody says it."""
+    if isinstance(codes, SparseCodes):
+        found = np.flatnonzero(codes.symbols == symbol)[:1]
+        if not len(found):
+            return None
+        return int(np.searchsorted(codes.starts, found[0], side="right")) - 1, int(codes.voters[found[0]])
+    places = np.argwhere(codes == symbol)[:1]
+    return (int(places[0, 0]), int(places[0, 1])) if len(places) else None
+
+
 def tally(codes: Codes, n_symbols: int) -> NDArray[np.int64]:
     """Return the votes of every row for each symbol, shape (n_rows, n_symbols)."""
     if isinstance(codes, SparseCodes):

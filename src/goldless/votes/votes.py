@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from goldless.kernels.sparse import Codes
+from goldless.kernels.sparse import Codes, SparseCodes
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,22 @@ class Votes:
         Column names of a frame, if they are all strings.
     items : ndarray of shape (n_items,) or None
         Row index of a pandas frame.
+    at_least : int or None
+        Only items that at least so many voters call positive are there, as in the output of variant callers.
     """
 
     codes: Codes
     classes: NDArray
     voters: NDArray | None = None
     items: NDArray | None = None
+    at_least: int | None = None
+
+    @property
+    def n_votes(self) -> int:
+        """Number of votes that are not missing."""
+        if isinstance(self.codes, SparseCodes):
+            return self.codes.n_votes
+        return int((self.codes >= 0).sum())
 
     @property
     def n_items(self) -> int:
