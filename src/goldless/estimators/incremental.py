@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.fitting.core import as_counts
 from goldless.io.encode import encode_votes, labels_in
 from goldless.io.open import as_stream
-from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.sparse import SparseCodes, dense_codes
 from goldless.votes.alphabet import UNKNOWN, Alphabet, LabelRules
 from goldless.votes.rows import PatternTable, joined
 from goldless.votes.sparse import SparseRows, joined_sparse
@@ -108,7 +108,8 @@ def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
         )
     else:
         tables = [
-            PatternTable.of(codes, len(classes), counts) for codes, (_, counts) in zip(coded, parts, strict=True)
+            PatternTable.of(dense_codes(codes), len(classes), counts)
+            for codes, (_, counts) in zip(coded, parts, strict=True)
         ]
         total = joined(tables).distinct()
     voters = names[0] if names else None

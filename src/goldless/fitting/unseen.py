@@ -103,8 +103,8 @@ def count_unseen(votes: FitVotes, at_least: int, model: TreeModel, prior: Dirich
         raise ValueError(
             f"unseen={n_known:,.0f} is not a number of candidate items: the votes say about {items:,.0f} "
             f"({interval[0]:,.0f} to {interval[1]:,.0f}). Positions that nobody would ever call, as in the length of "
-            "a genome, are no candidates: with them two false calls together look impossible, and every pair of calls "
-            "true. Leave unseen out."
+            "a genome, are no candidates: with them two false calls together look impossible, and every pair of "
+            "calls true. Leave unseen out."
         )
     return Unseen(int(at_least), items if n_known is None else float(n_known), interval, n_known is not None)
 

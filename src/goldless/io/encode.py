@@ -131,11 +131,11 @@ def _reencode(votes: Votes, alphabet: Alphabet) -> Votes:
         return votes
     code_of = Alphabet(votes.classes).codes_in(alphabet)
     codes = votes.codes
-    strange = [code for code in np.flatnonzero(code_of == UNKNOWN) if first_vote(codes, code) is not None]
+    strange = [code for code in np.flatnonzero(code_of == UNKNOWN) if first_vote(codes, int(code)) is not None]
     if strange and alphabet.grows:
         raise NewLabels(votes.classes[strange])
     if strange:
-        row, column = first_vote(codes, strange[0]) or (0, 0)
+        row, column = first_vote(codes, int(strange[0])) or (0, 0)
         place = f"row {row}, {votes.voter_name(column)}"
         raise alphabet.unknown(votes.classes[strange[0]], place, row=row, column=column)
     code_of[code_of == UNKNOWN] = MISSING

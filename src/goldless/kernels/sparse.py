@@ -1,7 +1,7 @@
 """Rows of votes that name their voters: what a long table is, where most voters are silent on most items.
 
-A row is a list of (voter, symbol). Work and memory follow the number of votes, and never items times voters. All sums
-over rows are the same as those over packed rows (:mod:`goldless.kernels.tree`); a voter that is silent is not visited.
+A row is a list of (voter, symbol). Work and memory follow the number of votes, and never items times voters. All
+sums over rows are those over packed rows (:mod:`goldless.kernels.tree`); a voter that is silent is not visited.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,7 @@ class SparseCodes:
         return flat.reshape(len(self), n_symbols)
 
     def cast(self, n_symbols: int, counts: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
-        """Return the votes of every voter for each symbol, shape (n_symbols, n_voters); rows count ``counts`` times."""
+        """Return the votes of every voter for each symbol, (n_symbols, n_voters); rows count ``counts`` times."""
         flat = self.symbols.astype(np.int64) * self.n_voters + self.voters
         found = np.zeros(n_symbols * self.n_voters, dtype=np.int64)
         if counts is None:
@@ -195,6 +196,11 @@ class SparseCodes:
 
 
 Codes = NDArray[np.int8] | SparseCodes  # rows of votes: a matrix with gaps, or lists
+
+
+def dense_codes(codes: Codes) -> NDArray[np.int8]:
+    """Return rows as a matrix with gaps: for few rows or few voters."""
+    return codes.dense() if isinstance(codes, SparseCodes) else codes
 
 
 def codes_of_voters(codes: Codes, voters: NDArray[np.integer]) -> Codes:
@@ -283,7 +289,7 @@ def _pieces(starts: NDArray[np.int64]) -> list[slice]:
     n_pieces = int(np.clip(max(n_votes, n_rows) // _VOTES_OF_A_PIECE, 1, _MOST_PIECES))
     places = np.searchsorted(starts + np.arange(n_rows + 1), np.linspace(0, n_votes + n_rows, n_pieces + 1))
     places[0], places[-1] = 0, n_rows
-    return [slice(int(first), int(last)) for first, last in zip(places, places[1:], strict=False)]
+    return [slice(int(first), int(last)) for first, last in pairwise(places)]
 
 
 @dataclass(frozen=True, eq=False)
