@@ -15,7 +15,7 @@ from goldless.votes.sample import VoteSample
 from goldless.votes.sparse import MOST_COMPARED
 from goldless.votes.votes import Votes
 
-MOST_SHOWN = 100
+MOST_SHOWN = 60
 _CELLS_IN_MEMORY = 1 << 27  # items times voters that may be made dense for a diagnosis
 
 

@@ -135,7 +135,7 @@ class SparseCodes:
 
     def sorted(self) -> SparseCodes:
         """Return the rows with their voters in order; of two votes of a voter the one that came first stays first."""
-        order = np.lexsort([self.voters, self.rows])
+        order = np.lexsort((self.voters, self.rows))
         return SparseCodes(self.starts, self.voters[order], self.symbols[order], self.n_voters)
 
     def merged(self, copy_of: NDArray[np.int64]) -> SparseCodes:

@@ -328,7 +328,7 @@ class TreeModel:
             raise ValueError(f"codes must be -1 (missing) or 0 to {self.n_symbols - 1}")
         original = self.copy_of == np.arange(self.n_voters)
         groups = np.where(original, self.groups, -1)
-        merged = merge_copies(checked, self.copy_of)
+        merged = np.asarray(merge_copies(checked, self.copy_of))
         return evaluate_codes(merged, groups, self.n_symbols, self.unit_tables, of_packed)
 
     def _evaluate_sparse(

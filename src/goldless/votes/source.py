@@ -187,7 +187,7 @@ def _recoded(counting: Counting, before: Alphabet, after: Alphabet) -> Counting:
     elif sketch.is_sample:  # of votes that are gone: no further pass can be made, and the caller says so
         return Counting(after, sketch, engine, picked)
     else:
-        counted = Sketch.of(sketch.table.recoded(code_of, n_symbols))  # type: ignore[arg-type]  # streams are packed
+        counted = Sketch.of(sketch.table.recoded(code_of, n_symbols))
     return Counting(after, replace(counted, n_rows=sketch.n_rows, first_empty=sketch.first_empty), engine, picked)
 
 
