@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.io.encode import encode_truth, encode_votes
+from goldless.kernels.sparse import dense_codes
 from goldless.votes.alphabet import is_missing
 from goldless.votes.pairs import PairTables
 
@@ -71,6 +72,6 @@ def conditional_covariance(
     if min(np.bincount(truth, minlength=2)) < 2:
         raise ValueError("y must hold two items of each class: a single item does not vary.")
     negative_items, positive_items = (
-        PairTables.of(votes.codes[truth == code]).covariance().covariance for code in (0, 1)
+        PairTables.of(dense_codes(votes.codes)[truth == code]).covariance().covariance for code in (0, 1)
     )
     return positive_items, negative_items

@@ -25,7 +25,6 @@ from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effect
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
-from goldless.fitting.core import as_counts
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
 from goldless.maths.echo import SameWrongAnswer, same_wrong_answer
 
@@ -139,9 +138,11 @@ def diagnose(
         without["co_membership"] = why_not_searched_again(panel)
     grouping = panel.fitted.grouping
     readings = () if grouping is None else tuple(plain_reading(other, panel) for other in grouping.alternatives)
-    questions = questions_of(panel.fitted, panel.votes.codes, weights=as_counts(sample_weight, panel.votes.n_items))
+    questions = questions_of(panel.fitted, panel.votes.codes, weights=panel.weights)
     wrong_alike = _same_wrong_answer(panel)
     cannot_tell = what_is_open(panel, readings)
+    if panel.remark:
+        cannot_tell = [*cannot_tell, panel.remark]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
     advice, said = verdict(
         expected, contests, cannot_tell, (independence, fit), core_groups, model_groups, type(model).__name__

@@ -19,10 +19,12 @@ from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.core import as_counts
+from goldless.fitting.crowd import looked_at
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.known_labels import WithLabels, with_label_voter
 from goldless.fitting.solve import fit_groups, pooled_votes
 from goldless.io.encode import encode_votes
+from goldless.kernels.sparse import dense_codes
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.em import Dirichlet, EMResult, run_em
@@ -32,6 +34,7 @@ from goldless.maths.structure.search import CLEAR_MISFIT, covariance_misfit, sea
 from goldless.maths.tree import TreeModel
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
+from goldless.votes.unseen import UnseenRows
 from goldless.votes.votes import Votes
 
 _ITERATIONS = 300
@@ -59,6 +62,10 @@ class PanelVotes:
         Columns of the voters that carry information of their own: neither copies nor constant.
     known : KnownFacts
         What the model was told besides the votes.
+    weights : ndarray of shape (n_items,) or None
+        How many items each row stands for.
+    remark : str
+        What was left out of a crowd, in a sentence.
     """
 
     model: TreeEstimator
@@ -66,6 +73,8 @@ class PanelVotes:
     table: PatternTable
     voters: NDArray[np.int64]
     known: KnownFacts
+    weights: NDArray[np.int64] | None = None
+    remark: str = ""
 
     @classmethod
     def of(cls, model: Any, X: Any, sample_weight: ArrayLike | None = None) -> PanelVotes:
@@ -77,19 +86,23 @@ class PanelVotes:
         votes = encode_votes(X, classes=fitted.classes, missing=model.missing)
         if votes.n_voters != fitted.n_voters:
             raise ValueError(f"the model has {fitted.n_voters} voters, the votes have {votes.n_voters}")
-        labels, weights = row_labels(fitted.facts, votes.n_items), as_counts(sample_weight, votes.n_items)
+        weights = as_counts(sample_weight, votes.n_items)
+        model, votes, rows, remark = looked_at(model, votes)
+        fitted, codes = model.fitted_, dense_codes(votes.codes)
+        weights = weights if rows is None or weights is None else weights[rows]
+        labels = row_labels(fitted.facts, votes.n_items)
         if (labels >= 0).any():
-            table = PatternTable.of(np.column_stack([votes.codes, labels]), fitted.n_classes, weights)
+            table = PatternTable.of(np.column_stack([codes, labels]), fitted.n_classes, weights)
             labels, table = table.codes[:, -1], table.without_last_voter()
         else:
-            table = PatternTable.of(votes.codes, fitted.n_classes, weights)
+            table = PatternTable.of(codes, fitted.n_classes, weights)
             labels = labels[: table.n_patterns]
         original = fitted.model.copy_of == np.arange(votes.n_voters)
         voters = np.flatnonzero(fitted.informative & original)
         known = KnownFacts.of(fitted, labels, voters)
         if known.class_prior is None and _one_sided(table, voters):  # the fit took the classes for equally frequent
             known = replace(known, class_prior=np.full(fitted.n_classes, 1 / fitted.n_classes))
-        return cls(model, votes, table, voters, known)
+        return cls(model, votes, table, voters, known, weights, remark)
 
     @property
     def fitted(self) -> Fitted:
@@ -170,7 +183,12 @@ class PanelVotes:
 
     @cached_property
     def _sums(self) -> VoteSums:
-        return VoteSums.of_table(self.core)
+        sums, unseen = VoteSums.of_table(self.core), self.fitted.unseen
+        if unseen is None:
+            return sums
+        copies = np.bincount(self.latent.copy_of, minlength=self.votes.n_voters)[self.voters]
+        n_known = unseen.items if unseen.given else None
+        return replace(sums, unseen=UnseenRows.of(self.core, unseen.at_least, copies, n_known))
 
     @cached_property
     def free_model(self) -> TreeModel:

@@ -34,7 +34,7 @@ class DawidSkene(TreeEstimator):
         EM stops when the log-likelihood gains at most this much per item.
     at_least : int, optional
         If votes are listed only where at least so many voters say positive, as in the merged output of variant
-        callers: that number. See :class:`~goldless.LatentSML`.
+        callers: that number; by default as the votes say, 0 never. See :class:`~goldless.LatentSML`.
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional

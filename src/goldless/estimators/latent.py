@@ -68,11 +68,11 @@ class LatentSML(TreeEstimator):
     max_iter, tol : int, float
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
     at_least : int, optional
-        If items are among the votes only because at least so many voters call them positive, as in the merged output
-        of variant callers (1, or 2 for a consensus of two): that number. Items with fewer calls are then counted
-        inside EM (truncated likelihood), so that rates and class balance are those of all candidate items, seen or
-        not; ``unseen_`` says how many there are. Two classes and four voters are needed. Without it such votes give
-        far too low specificities and too many positive items.
+        How many voters must call an item positive for it to be among the votes: 1 in the merged output of variant
+        callers, 2 in a consensus of two. By default as the votes say: files of variant calls do, arrays do not; 0
+        never. Items with fewer calls are then counted inside EM (truncated likelihood), so that rates and class
+        balance are those of all candidate items, seen or not; ``unseen_`` says how many there are. Two classes and
+        four voters are needed. Without it such votes give far too low specificities and too many positive items.
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
     classes : array-like of label, optional

@@ -11,6 +11,7 @@ from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.core import as_counts
 from goldless.fitting.fitted import Fitted
 from goldless.io.encode import encode_truth
+from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel, independent_model
 from goldless.votes.pairs import PairTables
 
@@ -78,7 +79,8 @@ class OracleCI(TreeEstimator):
         # the truth is counted as one more voter, the last; half an item more in every class and vote
         weights = votes.counted.weights
         n_classes, n_symbols = votes.n_classes, votes.votes.n_symbols
-        tables = PairTables.of(np.column_stack([votes.votes.codes, truth]), n_symbols, weights).tables
+        codes = np.column_stack([dense_codes(votes.votes.codes), truth])
+        tables = PairTables.of(codes, n_symbols, weights).tables
         said = tables[:n_classes, :, -1, votes.voters].transpose(2, 0, 1) + 1 / n_symbols
         items = np.einsum("cc->c", tables[:n_classes, :n_classes, -1, -1])
         model = independent_model(items / items.sum(), said / said.sum(axis=2, keepdims=True))
@@ -147,7 +149,7 @@ class OracleLatent(TreeEstimator):
             raise ValueError(f"the model has {self.latent_model.n_voters} voters, the votes have {votes.n_voters}.")
         if self.latent_model.n_classes != votes.n_classes:
             raise ValueError(f"the model has {self.latent_model.n_classes} classes, the votes {votes.n_classes}.")
-        cast = PairTables.of(votes.codes, votes.n_classes, as_counts(sample_weight, votes.n_items)).cast
+        cast = PairTables.of(dense_codes(votes.codes), votes.n_classes, as_counts(sample_weight, votes.n_items)).cast
         return self._store(
             Fitted(
                 classes=votes.classes,

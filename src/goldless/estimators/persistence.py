@@ -98,9 +98,8 @@ def _ask(estimator: Any) -> None:
         _check_sums(model)
     if isinstance(fitted.patterns, SparseRows):
         fitted.patterns.codes.check()
-    nothing: Codes = SparseCodes.empty(1, fitted.n_voters)
-    if fitted.n_voters <= MOST_COMPARED:
-        nothing = nothing.dense()
+    empty = SparseCodes.empty(1, fitted.n_voters)
+    nothing: Codes = empty if fitted.n_voters > MOST_COMPARED else empty.dense()
     if len(fitted.classes) != fitted.model.n_classes or estimator._label(nothing).shape != (1,):
         raise ValueError("what was learnt does not fit together")
 

@@ -12,8 +12,10 @@ from goldless.estimators.base import VoteEstimator
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.explain import Explanation, explain_patterns, spread_rows
 from goldless.fitting.fitted import probabilities
+from goldless.kernels.sparse import SparseCodes, dense_codes
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
+from goldless.votes.sparse import MOST_COMPARED
 
 
 class TreeEstimator(VoteEstimator):
@@ -103,8 +105,13 @@ class TreeEstimator(VoteEstimator):
         array([-1,  3,  1])
         """
         check_is_fitted(self)
-        table = PatternTable.of(self._read(X, reset=False, unknown=unknown).codes, self.fitted_.n_symbols)
-        fitted = self.fitted_
+        fitted, codes = self.fitted_, self._read(X, reset=False, unknown=unknown).codes
+        if isinstance(codes, SparseCodes) and codes.n_voters > MOST_COMPARED:
+            raise ValueError(
+                f"explain says what each of up to {MOST_COMPARED} voters adds, and there are {codes.n_voters:,}: "
+                "explain the model and the votes of some of them (subset)."
+            )
+        table = PatternTable.of(dense_codes(codes), fitted.n_symbols)
         why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.calibration)
         return spread_rows(why, table.inverse)
 

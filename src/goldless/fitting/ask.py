@@ -11,10 +11,12 @@ from scipy.special import entr
 from goldless.fitting.alternatives import NOTABLE_CHANGE
 from goldless.fitting.fitted import Fitted, probabilities
 from goldless.fitting.settling import LARGEST_RATIO, candidate_models, habitual_weights
+from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.em import Dirichlet
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
+from goldless.votes.sparse import SparseRows
 
 _TEMPER = 0.3  # how far to believe a reading's log-odds; real votes depend more than modelled
 _LARGEST_PRIOR_ODDS = 3.0
@@ -44,9 +46,7 @@ class Questions:
     n_readings: int
 
 
-def questions_of(
-    fitted: Fitted, codes: NDArray[np.int8], n: int = 20, weights: NDArray[np.int64] | None = None
-) -> Questions:
+def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.int64] | None = None) -> Questions:
     """Choose items whose labels would best separate the groupings that the votes of a fit leave open.
 
     Parameters
@@ -60,8 +60,12 @@ def questions_of(
         How many items each row stands for.
     """
     voters = np.arange(fitted.n_voters) if fitted.columns is None else fitted.columns
-    codes = np.ascontiguousarray(merge_copies(codes, fitted.model.copy_of)[:, voters])
-    table = PatternTable.of(codes, fitted.n_classes, weights)
+    core = codes_of_voters(merge_copies(codes, fitted.model.copy_of), voters)
+    table: PatternTable | SparseRows
+    if isinstance(core, SparseCodes):
+        table = SparseRows.of(core, fitted.n_classes, weights)
+    else:
+        table = PatternTable.of(core, fitted.n_classes, weights)
     if fitted.settled is not None:
         candidates, probable = fitted.settled.candidates, fitted.settled.weights
     else:
@@ -75,7 +79,7 @@ def questions_of(
 
 
 def choose_questions(
-    table: PatternTable,
+    table: PatternTable | SparseRows,
     readings: tuple[TreeModel, ...],
     weights: NDArray[np.float64],
     n: int,
@@ -137,7 +141,7 @@ def _spread_over_patterns(
 
 
 def _labels_needed(
-    table: PatternTable,
+    table: PatternTable | SparseRows,
     labels: NDArray[np.int64],
     posterior: NDArray[np.float64],
     weights: NDArray[np.float64],

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goldless.maths.tree import TreeModel, probability
 from goldless.votes.rows import PatternTable
+from goldless.votes.sparse import SparseRows
 
 _LARGEST_RATIO = 30.0  # log-odds beyond this say the same
 _STEPS = 50
@@ -37,7 +38,7 @@ class Calibration(NamedTuple):
         return np.array([1 - float(self.class_balance), float(self.class_balance)])
 
 
-def calibrated_to(table: PatternTable, model: TreeModel, free: TreeModel) -> Calibration | None:
+def calibrated_to(table: PatternTable | SparseRows, model: TreeModel, free: TreeModel) -> Calibration | None:
     """Return the line on a two-class model's log-likelihood ratio that is nearest to the posterior of a free fit.
 
     The prior that holds the class balance near one half is good for labels, and biases every probability. The free

@@ -173,7 +173,7 @@ class FitVotes:
         return np.where(self.core_voter >= 0, per_core_voter[self.core_voter], 0.0)
 
     def spread_matrix(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the score of the voters shown from that of the fitted ones; copies score highest, a silent voter 0."""
+        """Return the score of the voters shown from that of the fitted; copies score highest, a silent voter 0."""
         if self.shown is not None:
             return score
         known = self.core_voter >= 0

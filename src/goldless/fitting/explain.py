@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.fitted import probabilities
+from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 
 _CHUNK_ROWS = 4096
@@ -96,7 +97,7 @@ def explain_patterns(
     originals = model.copy_of == np.arange(model.n_voters)
     for start in range(0, n_rows, _CHUNK_ROWS):
         part = slice(start, start + _CHUNK_ROWS)
-        merged = np.where(originals, merge_copies(codes[part], model.copy_of), -1)
+        merged = np.where(originals, dense_codes(merge_copies(codes[part], model.copy_of)), -1)
         given_label, latent = _group_messages(model, merged)
         here = np.arange(len(merged))
         by_group[part] = temper * (given_label[here, :, label[part]] - given_label[here, :, runner_up[part]])

@@ -51,7 +51,7 @@ from goldless.fitting.solve import (
     pooled_votes,
     start_of,
 )
-from goldless.fitting.unseen import count_unseen, seen_in_covariance, with_unseen
+from goldless.fitting.unseen import check_unseen, count_unseen, seen_in_covariance, with_unseen
 from goldless.kernels.sparse import Codes, codes_of_voters, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.spectral import spectral_loadings
@@ -108,6 +108,7 @@ def start_prior(votes: FitVotes, options: FitOptions, groups: NDArray[np.int64],
 def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -> Fitted:
     """Find groups, estimate the tree, and settle by facts what the votes leave open."""
     known = facts is not None and facts.any
+    options = _seen_if(votes, options)
     votes = _with_unseen(votes, options)
     found = find_groups(votes, options.structure, options.n_groups)
     found, fit, guard = _believe(votes, options, found)
@@ -167,6 +168,7 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
 def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate voters that are independent given the label, by EM from one soft vote each (Dawid and Skene)."""
     groups = np.arange(votes.sums.n_voters)
+    options = _seen_if(votes, options)
     votes = _with_unseen(votes, options)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
     model = fit.result.model
@@ -186,8 +188,6 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
 
 def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     """Estimate independent voters of two classes from second and third moments, then by EM."""
-    rule = ImbalanceRule(options.imbalance)
-    sums = votes.sums
     if votes.ranked is not None:
         return _fit_spectral_ranks(votes, votes.ranked)
     if votes.shown is not None:
@@ -195,6 +195,8 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
             f"SpectralMetaLearner compares every two voters, and the {votes.votes.n_voters:,} of this crowd are too "
             "many: use DawidSkene or LatentSML."
         )
+    rule = ImbalanceRule(options.imbalance)
+    sums = votes.sums
     # where EM follows, moments of a sample are a good start
     model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
     covariance = Grouping(
@@ -238,6 +240,29 @@ def _count_unseen(votes: FitVotes, options: FitOptions, model: TreeModel, prior:
     return count_unseen(votes, options.at_least, model, prior.for_groups(model.groups))
 
 
+def _seen_if(votes: FitVotes, options: FitOptions) -> FitOptions:
+    """Return the options with how many calls an item needs to be seen: as the user says, or else as the votes do.
+
+    What only the votes say is no reason to refuse them: if unseen items cannot be counted, that is said.
+    """
+    at_least, listed = options.at_least, votes.votes.at_least
+    if at_least == 0:
+        return replace(options, at_least=None)
+    if at_least is None and listed is None:
+        return options
+    wanted = replace(options, at_least=listed if at_least is None else at_least)
+    try:
+        if not options.em or options.start == "two-stage" or options.abstain == "informative":
+            raise ValueError("at_least enters through EM from votes: leave em, start and abstain at their defaults.")
+        check_unseen(votes, wanted.at_least)
+    except ValueError as error:
+        if at_least is not None:
+            raise
+        warn_user(f"Items that nobody called are not counted: {error}")
+        return options
+    return wanted
+
+
 def _with_unseen(votes: FitVotes, options: FitOptions) -> FitVotes:
     """Return the votes with the rows that too few voters call, in EM and in the covariance, if there are such rows.
 
@@ -245,8 +270,6 @@ def _with_unseen(votes: FitVotes, options: FitOptions) -> FitVotes:
     """
     if options.at_least is None:
         return votes
-    if not options.em or options.start == "two-stage" or options.abstain == "informative":
-        raise ValueError("at_least enters through EM from votes: leave em, start and abstain at their defaults.")
     votes = with_unseen(votes, options.at_least, options.n_unseen)
     groups, overdispersion = np.arange(votes.sums.n_voters), 1.0
     for _ in range(_ROUNDS_OF_UNSEEN):

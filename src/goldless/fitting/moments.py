@@ -17,7 +17,7 @@ from goldless.maths.spectral import (
     spectral_loadings,
 )
 from goldless.maths.tree import LatentModel, TreeModel, independent_rates
-from goldless.votes.passes import VoteSums, third_moment_sums
+from goldless.votes.passes import InMatrix, VoteSums, third_moment_sums
 
 IMBALANCE_METHODS = ("restricted", "tensor", "restricted-as-published")
 _ATTENUATION_FLOOR = 0.05
@@ -182,7 +182,7 @@ class ThirdMoment:
 
 
 def _third_moment(votes: VoteSums, values_of: ValuesOf, loadings: NDArray[np.float64]) -> float:
-    numerator, denominator = votes.sum(ThirdMoment(values_of, loadings))
+    numerator, denominator = votes.sum(InMatrix(ThirdMoment(values_of, loadings)))
     return numerator / denominator if denominator > 0 else 0.0
 
 
@@ -220,7 +220,7 @@ def _in_two_stages(
         for group in range(len(alone))
     )
     values_of = GroupValues(groups, models, hard, np.ones(len(alone)))
-    both, first, second = votes.sum(SecondMoments(values_of))
+    both, first, second = votes.sum(InMatrix(SecondMoments(values_of)))
     common = np.maximum(both, 1.0)
     mean_first = first / common
     mean, power = np.diag(mean_first), np.diag(second / common)

@@ -21,6 +21,7 @@ from goldless.maths.structure.partitions import rerootings
 from goldless.maths.tree import TreeModel, log_rates
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
+from goldless.votes.sparse import SparseRows
 
 _GROUPINGS_WEIGHED = 12
 _SAME_LABELS = 0.01  # models that differ in a smaller share of the labels are one
@@ -35,7 +36,7 @@ _ITERATIONS = 60
 _TOL = 1e-5
 
 
-def is_open(settled: Settled, table: PatternTable) -> bool:
+def is_open(settled: Settled, table: PatternTable | SparseRows) -> bool:
     """Whether a candidate that is still probable would change many labels."""
     labels = [
         labels_of(settled.candidates[number], table)
@@ -44,7 +45,7 @@ def is_open(settled: Settled, table: PatternTable) -> bool:
     return any(table.counts @ (other != labels[0]) > NOTABLE_CHANGE * table.n_items for other in labels[1:])
 
 
-def most_different(settled: Settled, table: PatternTable) -> TreeModel | None:
+def most_different(settled: Settled, table: PatternTable | SparseRows) -> TreeModel | None:
     """Return the candidate, classes as they are, that labels most items otherwise than the best; None if none does."""
     n_models = len(settled.candidates) // 2 if settled.candidates[0].n_classes == 2 else len(settled.candidates)
     used = labels_of(settled.candidates[settled.best], table)
@@ -53,7 +54,7 @@ def most_different(settled: Settled, table: PatternTable) -> TreeModel | None:
     return settled.candidates[most] if changed[most] > 0 else None
 
 
-def labels_of(model: TreeModel, table: PatternTable) -> NDArray[np.int64]:
+def labels_of(model: TreeModel, table: PatternTable | SparseRows) -> NDArray[np.int64]:
     """Return the class of largest likelihood of every pattern."""
     return model.class_evidence(table.codes).argmax(axis=1)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.fitting.fitted import with_silence
+from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel
 from goldless.votes.engine import MappedEngine
 from goldless.votes.passes import VoteSums
@@ -33,7 +34,7 @@ class SilenceOfRows:
     def __call__(self, rows: Rows) -> Rows:
         """Return the rows with the votes on voting behind the votes."""
         chosen = rows.of_voters(self.columns)
-        return Rows.of(with_silence(chosen.codes, self.abstainers), rows.n_symbols, chosen.counts)
+        return Rows.of(dense_codes(with_silence(chosen.codes, self.abstainers)), rows.n_symbols, chosen.counts)
 
 
 def silent_sums(votes: VoteSums, abstainers: NDArray[np.int64]) -> VoteSums:
@@ -42,7 +43,9 @@ def silent_sums(votes: VoteSums, abstainers: NDArray[np.int64]) -> VoteSums:
         return votes
     if isinstance(votes.table, SparseRows):
         raise ValueError("abstain='informative' is not for a crowd: there silence says who was asked.")
-    table = PatternTable.of(with_silence(votes.table.codes, abstainers), votes.table.n_symbols, votes.table.counts)
+    table = PatternTable.of(
+        dense_codes(with_silence(votes.table.codes, abstainers)), votes.table.n_symbols, votes.table.counts
+    )
     if votes.engine is None:
         return VoteSums.of_table(table)
     n_columns = table.n_voters

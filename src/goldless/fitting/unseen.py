@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,10 @@ from numpy.typing import NDArray
 from goldless.fitting.core import FitVotes
 from goldless.fitting.fitted import Unseen
 from goldless.fitting.solve import FREE_BALANCE
+from goldless.kernels.sparse import tally
 from goldless.maths.em import Dirichlet, run_em
 from goldless.maths.tree import TreeModel
 from goldless.votes.passes import grouped
-from goldless.votes.sparse import SparseRows
 from goldless.votes.unseen import UnseenRows
 
 FEWEST_CALLERS = 4  # three have as many rates as there are patterns that are seen
@@ -21,13 +22,13 @@ _Z = 1.959963984540054
 _RESAMPLES = 50
 _FEW_RESAMPLES = 15  # of many patterns
 _MANY_PATTERNS = 1 << 12
-_ITERATIONS = 60
-_TOL = 1e-6
+_ITERATIONS = 1000
+_TOL = 1e-8
 _IMPLAUSIBLE = 10.0  # times the upper end of the interval: no number of candidate items, whatever else it counts
 
 
-def with_unseen(votes: FitVotes, at_least: int, n_known: float | None = None) -> FitVotes:
-    """Return the votes with the rows that too few voters call, or say why there can be none."""
+def check_unseen(votes: FitVotes, at_least: Any) -> None:
+    """Say why rows that too few voters call cannot be counted, if they cannot."""
     if votes.n_classes != 2:
         raise ValueError(f"at_least is for two classes, called or not, and the votes have {votes.n_classes}.")
     if at_least != int(at_least) or at_least < 1:
@@ -47,6 +48,10 @@ def with_unseen(votes: FitVotes, at_least: int, n_known: float | None = None) ->
     fewest = _fewest_calls(votes)
     if fewest < at_least:
         raise ValueError(f"at_least={at_least}, but there is an item that only {fewest} voter(s) call.")
+
+
+def with_unseen(votes: FitVotes, at_least: int, n_known: float | None = None) -> FitVotes:
+    """Return the votes with the rows that too few voters call."""
     copies = np.bincount(votes.core_voter[votes.core_voter >= 0], minlength=votes.sums.n_voters)
     rows = UnseenRows.of(votes.table, int(at_least), copies, n_known)
     return replace(votes, sums=replace(votes.sums, unseen=rows, _packed={}))
@@ -55,11 +60,8 @@ def with_unseen(votes: FitVotes, at_least: int, n_known: float | None = None) ->
 def _fewest_calls(votes: FitVotes) -> int:
     """Return the fewest calls of an item that has a vote."""
     table = votes.counted.sketch.table
-    codes = table.codes
-    if isinstance(table, SparseRows):
-        calls, voted = codes.tally(2)[:, 1], codes.lengths > 0
-    else:
-        calls, voted = (codes == 1).sum(axis=1), (codes >= 0).any(axis=1)
+    of_rows = tally(table.codes, 2)
+    calls, voted = of_rows[:, 1], of_rows.any(axis=1)
     return int(calls[voted & (table.counts > 0)].min())
 
 
@@ -100,9 +102,9 @@ def count_unseen(votes: FitVotes, at_least: int, model: TreeModel, prior: Dirich
     if n_known is not None and n_known > _IMPLAUSIBLE * interval[1]:
         raise ValueError(
             f"unseen={n_known:,.0f} is not a number of candidate items: the votes say about {items:,.0f} "
-            f"({interval[0]:,.0f} to {interval[1]:,.0f}). Positions that nobody would ever call, as in the length of a "
-            "genome, are no candidates: with them two false calls together look impossible, and every pair of calls "
-            "true. Leave unseen out."
+            f"({interval[0]:,.0f} to {interval[1]:,.0f}). Positions that nobody would ever call, as in the length of "
+            "a genome, are no candidates: with them two false calls together look impossible, and every pair of "
+            "calls true. Leave unseen out."
         )
     return Unseen(int(at_least), items if n_known is None else float(n_known), interval, n_known is not None)
 

@@ -13,7 +13,7 @@ from goldless.errors import VotesError
 from goldless.io.arrays import table_of
 from goldless.io.files import as_votes
 from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
-from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.sparse import SparseCodes, first_vote
 from goldless.votes.alphabet import (
     MISSING,
     TOO_EARLY,
@@ -165,21 +165,16 @@ def _reencode(votes: Votes, alphabet: Alphabet) -> Votes:
         return votes
     code_of = Alphabet(votes.classes).codes_in(alphabet)
     codes = votes.codes
-    used = codes.symbols if isinstance(codes, SparseCodes) else codes
-    strange = [code for code in np.flatnonzero(code_of == UNKNOWN) if (used == code).any()]
+    strange = [code for code in np.flatnonzero(code_of == UNKNOWN) if first_vote(codes, int(code)) is not None]
     if strange and alphabet.grows:
         raise NewLabels(votes.classes[strange])
     if strange:
-        if isinstance(codes, SparseCodes):
-            vote = int(np.argmax(codes.symbols == strange[0]))
-            row, column = int(np.searchsorted(codes.starts, vote, side="right")) - 1, int(codes.voters[vote])
-        else:
-            row, column = map(int, np.argwhere(codes == strange[0])[0])
+        row, column = first_vote(codes, int(strange[0])) or (0, 0)
         place = f"row {row}, {votes.voter_name(column)}"
         raise alphabet.unknown(votes.classes[strange[0]], place, row=row, column=column)
     code_of[code_of == UNKNOWN] = MISSING
     recoded = codes.recoded(code_of) if isinstance(codes, SparseCodes) else code_of[codes]
-    return Votes(recoded, alphabet.values, votes.voters, votes.items)
+    return replace(votes, codes=recoded, classes=alphabet.values)
 
 
 def encode_truth(y: ArrayLike, votes: Votes) -> NDArray[np.int8]:

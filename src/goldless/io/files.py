@@ -23,6 +23,7 @@ from goldless.io.readers.registry import all_presets, choose, named
 from goldless.io.roles import ReadOptions, check_names, long_roles, plain_title
 from goldless.io.tables import VotesFile, votes_of
 from goldless.votes.alphabet import LabelRules, as_classes
+from goldless.votes.long import REPEATS
 from goldless.votes.votes import Votes
 
 VotesFileError = VotesError  # its name in the first edition
@@ -55,6 +56,7 @@ def read_votes(
     question: str | None = None,
     pairs: str = "agree",
     every_call: bool = False,
+    repeats: str = "refuse",
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
@@ -94,6 +96,9 @@ def read_votes(
         A comparison that was judged in both orders is one vote if both agree and a tie otherwise, or two votes.
     every_call : bool, default=False
         Take variant calls that a caller's own filter rejects for calls, too.
+    repeats : {"refuse", "first", "last", "most"}, default="refuse"
+        What counts if a voter gives an item of a long table several different labels: an error that names them, the
+        first, the last, or the most frequent. The same label again counts once.
     delimiter, header, encoding : optional
         How text is to be read, when it is not found out rightly.
     progress : callable, optional
@@ -127,9 +132,10 @@ def read_votes(
     reader = ReaderOptions(
         delimiter, header, encoding, table, question, pairs, every_call, truth, Roles(item, voter, label), progress
     )
-    return read_table(
-        source, ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader)
-    )
+    if repeats not in REPEATS:
+        raise ValueError(f"repeats must be one of {REPEATS}, got {repeats!r}")
+    options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader, repeats)
+    return read_table(source, options)
 
 
 def labels_of(missing: Any) -> tuple:

@@ -19,6 +19,7 @@ from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, level
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.stream import TableReader, understand
 from goldless.io.roles import ReadOptions
+from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import Alphabet, LabelRules, as_classes
 from goldless.votes.bins import Bins
@@ -354,4 +355,4 @@ def pack_table(table: Any, alphabet: Alphabet, voters: NDArray | None, n_voters:
     if voters is not None and votes.voters is not None and list(voters) != list(votes.voters):
         strange = next(str(name) for name, known in zip(votes.voters, voters, strict=True) if name != known)
         raise VotesError("columns", f"a column {strange!r} where the first has another", where={"column": strange})
-    return Rows.of(votes.codes, len(alphabet))
+    return Rows.of(dense_codes(votes.codes), len(alphabet))

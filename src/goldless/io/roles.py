@@ -52,6 +52,7 @@ class ReadOptions:
     rules: LabelRules = field(default_factory=LabelRules)
     format: str | None = None
     reader: ReaderOptions = field(default_factory=ReaderOptions)
+    repeats: str = "refuse"
 
     @property
     def names_columns(self) -> bool:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError
 from goldless.io.arrays import LabelTable, table_of_array
 from goldless.io.frames import unknown_truth
-from goldless.io.readers.base import MAX_COLUMNS, Read, Roles
+from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.columns import Column, Columns, column_of
 from goldless.io.roles import ReadOptions, WideRoles, short, wide_roles
+from goldless.kernels.sparse import Codes, SparseCodes, first_vote
 from goldless.votes.alphabet import (
     MAX_CLASSES,
     MISSING,
@@ -26,6 +27,7 @@ from goldless.votes.alphabet import (
     reading_of,
     same_text,
 )
+from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.votes import Votes
 
 _MAX_CELLS = 4_000_000_000
@@ -88,7 +90,7 @@ class VotesFile:
     def n_votes(self) -> int:
         """Number of votes that are not missing."""
         if self.votes is not None:
-            return int((np.asarray(self.votes.codes) >= 0).sum())
+            return self.votes.n_votes
         return sum(int((~np.isnan(values)).sum()) for _, values in self._numbers.blocks())
 
     @property
@@ -138,7 +140,8 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
         found = wide_votes(columns, read, options, name)
     else:
         found = long_votes(read, roles, options, name)
-    return replace(found, notes=(*read.notes, *found.notes), at_least=read.at_least)
+    votes = None if found.votes is None else replace(found.votes, at_least=read.at_least)
+    return replace(found, votes=votes, notes=(*read.notes, *found.notes), at_least=read.at_least)
 
 
 # -- wide tables --------------------------------------------------------------------------------------------
@@ -277,18 +280,6 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     _refuse_wrong_guess(read, roles, options, name, item, voter, said)
     notes = _nameless(known)
     n_items, n_voters = len(item.values), len(voter.values)
-    if n_voters > MAX_COLUMNS:
-        raise VotesError(
-            "too-many-voters",
-            f"column {voter.name!r} of {name} names {n_voters:,} voters; at most {MAX_COLUMNS:,} can be combined",
-            where={"file": name, "column": voter.name},
-        )
-    if n_items * n_voters > _MAX_CELLS:
-        raise VotesError(
-            "too-large",
-            f"{name}: a table of {n_items:,} items x {n_voters:,} voters does not fit in memory",
-            where={"file": name},
-        )
     truth_title = options.truth
     if truth_title is not None and roles.truth is not None:
         truth_title = roles.truth
@@ -299,10 +290,16 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
         f"Read as {read.how}, long ({item.name!r}, {voter.name!r}, {label.name!r}): {int(said.sum()):,} votes of "
         f"{n_voters:,} voters on {n_items:,} items{_truth_words(truth)}."
     )
-    cell = item.positions[said].astype(np.int64) * n_voters + voter.positions[said]
     names = [str(value) for value in voter.values]
     ids = np.array([*item.values, None], dtype=object)[:-1]
     if _are_numbers([label], options):
+        if n_items * n_voters > _MAX_CELLS:
+            raise VotesError(
+                "too-large",
+                f"{name}: numbers of {n_voters:,} voters on {n_items:,} items do not fit in memory",
+                where={"file": name},
+            )
+        cell = item.positions[said].astype(np.int64) * n_voters + voter.positions[said]
         numbers = np.full(n_items * n_voters, np.nan)
         numbers[cell] = _floats(label)[said]
         draft = _Draft([], None, names, ids, truth, how, notes, item.name, numbers.reshape(n_items, n_voters))
@@ -316,26 +313,24 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
             {"file": name, "column": label.name},
         )
     labels, votes, joined = _common_labels([label], options)
-    flat = np.full(n_items * n_voters, -1, dtype=np.int8)
-    flat[cell] = votes[said, 0]
-    clash = np.flatnonzero(flat[cell] != votes[said, 0])
-    if len(clash):
-        one_item, one_voter = divmod(int(cell[clash[0]]), n_voters)
+    try:
+        lines = LongVotes.of(item.positions, voter.positions, votes[:, 0], n_items, n_voters, options.repeats)
+    except TwoLabels as clash:
+        one_item, one_voter = item.values[clash.item], voter.values[clash.voter]
         raise VotesError(
             "two-labels",
-            f"{name}: voter {short(voter.values[one_voter])!r} gave item {short(item.values[one_item])!r} two "
-            "different labels",
+            f"{name}: voter {short(one_voter)!r} gave item {short(one_item)!r} two different labels",
             "keep-one",
-            {"file": name, "item": item.values[one_item], "voter": voter.values[one_voter]},
-        )
-    repeated = int(said.sum()) - int((flat >= 0).sum())
-    if repeated:
-        rows, count = ("row repeats", "counts") if repeated == 1 else ("rows repeat", "count")
-        notes.append(Note(f"{repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
+            {"file": name, "item": one_item, "voter": one_voter},
+        ) from None
+    if lines.n_repeated:
+        rows, count = ("row repeats", "counts") if lines.n_repeated == 1 else ("rows repeat", "count")
+        notes.append(Note(f"{lines.n_repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
+    if lines.n_changed:
+        kept = {"first": "the first", "last": "the last", "most": "the most frequent"}[options.repeats]
+        notes.append(Note(f"Of different answers of a voter on an item {kept} counts ({lines.n_changed:,} times)"))
     gold = None if roles.gold is None else _of_items(column_of(roles.gold, table[roles.gold], name), item, name)
-    draft = _Draft(
-        labels, flat.reshape(n_items, n_voters), names, ids, truth, how, [*notes, *joined], item.name, gold=gold
-    )
+    draft = _Draft(labels, lines.codes, names, ids, truth, how, [*notes, *joined], item.name, gold=gold)
     return draft.votes(options, name)
 
 
@@ -412,7 +407,7 @@ class _Draft:
     ----------
     labels : list
         Distinct labels.
-    positions : ndarray of shape (n_items, n_voters) or None
+    positions : ndarray of shape (n_items, n_voters), SparseCodes or None
         Position of every vote among the labels, -1 where there is none.
     voters, items : list of str, ndarray or None
         Names.
@@ -429,7 +424,7 @@ class _Draft:
     """
 
     labels: list[Any]
-    positions: NDArray[np.int8] | None
+    positions: Codes | None
     voters: list[str]
     items: NDArray | None
     truth: Column | None
@@ -455,12 +450,19 @@ class _Draft:
         assert self.positions is not None
         alphabet = self.alphabet(options, name)
         code_of = np.array([*map(alphabet.code, self.labels), MISSING], dtype=np.int8)
-        codes = code_of[self.positions]
-        if codes.min() == UNKNOWN:
-            row, column = map(int, np.argwhere(codes == UNKNOWN)[0])
-            label, voter = self.labels[self.positions[row, column]], self.voters[column]
-            error = alphabet.unknown(label, f"row {row}, column {voter!r}", row=row, column=voter)
-            raise error.within(name, file=name)
+        if UNKNOWN in code_of:
+            for position in np.flatnonzero(code_of == UNKNOWN):
+                place = first_vote(self.positions, int(position))
+                if place is not None:
+                    row, voter = place[0], self.voters[place[1]]
+                    where = f"row {row}, column {voter!r}"
+                    error = alphabet.unknown(self.labels[position], where, row=row, column=voter)
+                    raise error.within(name, file=name)
+        codes: Codes
+        if isinstance(self.positions, SparseCodes):
+            codes = self.positions.recoded(code_of)
+        else:
+            codes = code_of[self.positions]
         votes = Votes(codes, alphabet.values, np.array(self.voters, dtype=object), self.items)
         truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
@@ -472,7 +474,11 @@ class _Draft:
     def _place(self, label: Any) -> str:
         """Say where a label first occurs."""
         position = next(number for number, own in enumerate(self.labels) if same_text(own, label))
-        row, column = np.argwhere(self.positions == position)[0]
+        assert self.positions is not None
+        place = first_vote(self.positions, position)
+        if place is None:
+            return ""
+        row, column = place
         return f" in row {row}, column {self.voters[column]!r}"
 
 

@@ -1,7 +1,7 @@
 """Rows of votes that name their voters: what a long table is, where most voters are silent on most items.
 
-A row is a list of (voter, symbol). Work and memory follow the number of votes, and never items times voters. All sums
-over rows are the same as those over packed rows (:mod:`goldless.kernels.tree`); a voter that is silent is not visited.
+A row is a list of (voter, symbol). Work and memory follow the number of votes, and never items times voters. All
+sums over rows are those over packed rows (:mod:`goldless.kernels.tree`); a voter that is silent is not visited.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,7 @@ class SparseCodes:
 
     def sorted(self) -> SparseCodes:
         """Return the rows with their voters in order; of two votes of a voter the one that came first stays first."""
-        order = np.lexsort([self.voters, self.rows])
+        order = np.lexsort((self.voters, self.rows))
         return SparseCodes(self.starts, self.voters[order], self.symbols[order], self.n_voters)
 
     def merged(self, copy_of: NDArray[np.int64]) -> SparseCodes:
@@ -168,7 +169,7 @@ class SparseCodes:
         return flat.reshape(len(self), n_symbols)
 
     def cast(self, n_symbols: int, counts: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
-        """Return the votes of every voter for each symbol, shape (n_symbols, n_voters); rows count ``counts`` times."""
+        """Return the votes of every voter for each symbol, (n_symbols, n_voters); rows count ``counts`` times."""
         flat = self.symbols.astype(np.int64) * self.n_voters + self.voters
         found = np.zeros(n_symbols * self.n_voters, dtype=np.int64)
         if counts is None:
@@ -197,11 +198,27 @@ class SparseCodes:
 Codes = NDArray[np.int8] | SparseCodes  # rows of votes: a matrix with gaps, or lists
 
 
+def dense_codes(codes: Codes) -> NDArray[np.int8]:
+    """Return rows as a matrix with gaps: for few rows or few voters."""
+    return codes.dense() if isinstance(codes, SparseCodes) else codes
+
+
 def codes_of_voters(codes: Codes, voters: NDArray[np.integer]) -> Codes:
     """Return the columns of some voters."""
     if isinstance(codes, SparseCodes):
         return codes.of_voters(voters)
     return np.ascontiguousarray(codes[:, voters])
+
+
+def first_vote(codes: Codes, symbol: int) -> tuple[int, int] | None:
+    """Return the first row and voter that hold a symbol; None if nobody says it."""
+    if isinstance(codes, SparseCodes):
+        found = np.flatnonzero(codes.symbols == symbol)[:1]
+        if not len(found):
+            return None
+        return int(np.searchsorted(codes.starts, found[0], side="right")) - 1, int(codes.voters[found[0]])
+    places = np.argwhere(codes == symbol)[:1]
+    return (int(places[0, 0]), int(places[0, 1])) if len(places) else None
 
 
 def tally(codes: Codes, n_symbols: int) -> NDArray[np.int64]:
@@ -272,7 +289,7 @@ def _pieces(starts: NDArray[np.int64]) -> list[slice]:
     n_pieces = int(np.clip(max(n_votes, n_rows) // _VOTES_OF_A_PIECE, 1, _MOST_PIECES))
     places = np.searchsorted(starts + np.arange(n_rows + 1), np.linspace(0, n_votes + n_rows, n_pieces + 1))
     places[0], places[-1] = 0, n_rows
-    return [slice(int(first), int(last)) for first, last in zip(places, places[1:], strict=False)]
+    return [slice(int(first), int(last)) for first, last in pairwise(places)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,6 +336,7 @@ class SparseTree:
 
     def hub_log_likelihood(self, codes: SparseCodes) -> NDArray[np.float64]:
         """Return log Pr(votes of the row | state of the hub), shape (n_rows, n_states)."""
+        self._check(codes)
         out = np.empty((len(codes), len(self.log_prior)))
         cells = codes.voters.astype(np.uint32) * np.uint32(self.n_symbols) + codes.symbols.astype(np.uint32)
 
@@ -331,10 +349,17 @@ class SparseTree:
 
     def latent_posterior(self, codes: SparseCodes) -> NDArray[np.float64]:
         """Return Pr(alpha = a | all votes) of the groups that have a latent, shape (n_rows, n_latents, n_latent)."""
+        self._check(codes)
         out = np.empty((len(codes), *self.rates.shape[:2]))
         cells = codes.voters.astype(np.uint32) * np.uint32(self.n_symbols) + codes.symbols.astype(np.uint32)
         _latents(codes.starts, cells, self.log_votes, self.latent_of, self.rates, self.log_prior, self.n_symbols, out)
         return out
+
+    def _check(self, codes: SparseCodes) -> None:
+        if codes.n_voters != len(self.latent_of) or codes.symbols.max(initial=0) >= self.n_symbols:
+            raise ValueError(
+                f"votes of {len(self.latent_of)} voters for one of {self.n_symbols} symbols are needed, got others"
+            )
 
     def expect(self, layout: SparseLayout) -> SparseSums:
         """Return what the rows add to an E-step."""
@@ -386,6 +411,8 @@ class SparseTree:
 
         Votes of voters on a latent are added up row by row, in a table for each piece of the rows.
         """
+        if len(self.latent_of) != layout.n_voters or self.n_symbols != layout.n_symbols:
+            raise ValueError(f"a model of {len(self.latent_of)} voters, and votes of {layout.n_voters}")
         n_latents, n_latent, n_states = self.rates.shape
         hub = np.empty((len(layout.starts) - 1, n_states))
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+_FEW_ITEMS = 100  # common items, below which their own variance is not believed
+_PSEUDO_ITEMS = 5.0
+
 
 @dataclass(frozen=True)
 class CovarianceEstimate:
@@ -84,6 +87,10 @@ def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | Non
     -----
     With J the joint shares of a pair and ``z_ab = K_ab - E K_a. - E K_.b + E K`` the product of two centred votes is
     z, so the covariance is ``r = sum J z`` and its sampling variance ``(sum J z^2 - r^2) / n``.
+
+    Of few common items the variance would be far too small as often as they happen to agree: two voters that say the
+    same on five items have none. So below 100 items it is that of the items and of five more on which the two voters
+    vote independently. Without this the misfit of 250 independent voters with 5 items in common was 97 in place of 1.
     """
     n_symbols = len(tables)
     if likeness is None:
@@ -91,24 +98,17 @@ def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | Non
     both = tables.sum(axis=(0, 1))
     enough = both >= 2
     count = np.where(enough, both, 2).astype(float)
-    first = tables.sum(axis=1) / count  # share of a among the votes of i on common items
-    second = tables.sum(axis=0) / count  # share of b among those of j
-    like_second = np.tensordot(likeness, second, axes=(1, 0))  # E K_a.
-    like_first = np.tensordot(likeness, first, axes=(0, 0))  # E K_.b
-    like_both = (first * like_second).sum(axis=0)  # E K
-    biased, squares = np.zeros(both.shape), np.zeros(both.shape)
-    for a in range(n_symbols):
-        for b in range(n_symbols):
-            joint = tables[a, b] / count
-            product = likeness[a, b] - like_second[a] - like_first[b] + like_both
-            biased += joint * product
-            squares += joint * product**2
-    biased, squares = (biased + biased.T) / 2, (squares + squares.T) / 2  # symmetric to the last bit
+    biased, squares = _moments(tables, count, likeness)
     biased = np.where(enough, biased, 0.0)
     variance_of_product = squares - biased**2
-    standard_error = np.where(enough, np.sqrt(np.maximum(variance_of_product, 0.0) / count), np.inf)
     cast = np.einsum("aaii->ai", tables)
     share = cast / np.maximum(cast.sum(axis=0), 1)
+    few = enough & (both < _FEW_ITEMS)
+    if few.any():
+        chance = _PSEUDO_ITEMS * np.einsum("ai,bj->abij", share, share)
+        smooth, smooth_squares = _moments(tables + chance, count + _PSEUDO_ITEMS, likeness)
+        variance_of_product = np.where(few, smooth_squares - smooth**2, variance_of_product)
+    standard_error = np.where(enough, np.sqrt(np.maximum(variance_of_product, 0.0) / count), np.inf)
     variance = np.diag(likeness) @ share - np.einsum("ai,ab,bi->i", share, likeness, share)
     mean = 2 * share[1] - 1.0 if n_symbols == 2 else np.full(len(both), np.nan)
     return CovarianceEstimate(
@@ -174,3 +174,23 @@ def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64])
         np.ones(n_voters),
         np.zeros(n_voters),
     )
+
+
+def _moments(
+    tables: NDArray, count: NDArray[np.float64], likeness: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the means of the product of two centred votes and of its square, for every pair of voters."""
+    n_symbols = len(tables)
+    first = tables.sum(axis=1) / count  # share of a among the votes of i on common items
+    second = tables.sum(axis=0) / count  # share of b among those of j
+    like_second = np.tensordot(likeness, second, axes=(1, 0))  # E K_a.
+    like_first = np.tensordot(likeness, first, axes=(0, 0))  # E K_.b
+    like_both = (first * like_second).sum(axis=0)  # E K
+    product_mean, square_mean = np.zeros(count.shape), np.zeros(count.shape)
+    for a in range(n_symbols):
+        for b in range(n_symbols):
+            joint = tables[a, b] / count
+            product = likeness[a, b] - like_second[a] - like_first[b] + like_both
+            product_mean += joint * product
+            square_mean += joint * product**2
+    return (product_mean + product_mean.T) / 2, (square_mean + square_mean.T) / 2  # symmetric to the last bit

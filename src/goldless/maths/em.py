@@ -365,11 +365,11 @@ def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> TreeM
     if length <= 1:
         return second
     length = min(length, _LONGEST_JUMP)
-    jumps = [partial(_jump, *path, length) for path in paths]
+    jumps = [partial(_jump, path, length) for path in paths]
     return first.bounded(jumps, own)
 
 
-Path = tuple[NDArray[np.float64], ...]  # some parameters at the start, after one step and after two
+Path = tuple[NDArray[np.float64], ...]  # some parameters at the start, after one step, and after two
 
 
 def _squares(paths: Sequence[Path]) -> tuple[float, float]:
@@ -394,10 +394,9 @@ def _squares_by_parts(
     return np.sum([(0.0, 0.0), *ordered_map(of_rows, row_chunks(len(start), VOTERS_AT_ONCE))], axis=0)
 
 
-def _jump(
-    start: NDArray[np.float64], once: NDArray[np.float64], twice: NDArray[np.float64], length: float, rows: slice
-) -> NDArray[np.float64]:
+def _jump(path: Path, length: float, rows: slice) -> NDArray[np.float64]:
     """Return where some parameters are after start + 2 length step + length^2 bend."""
+    start, once, twice = path
     step = once[rows] - start[rows]
     bend = twice[rows] - once[rows]
     bend -= step

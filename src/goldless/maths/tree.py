@@ -260,12 +260,12 @@ class TreeModel:
 
     # -- likelihood -----------------------------------------------------------------------------------------
 
-    def log_likelihood(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def log_likelihood(self, codes: ArrayLike | SparseCodes) -> NDArray[np.float64]:
         """Return log Pr(votes) of every item."""
         joint = self._evaluate(codes, UnitTables.hub_log_likelihood) + np.log(np.maximum(self.prior, _CLIP))
         return np.logaddexp.reduce(joint, axis=1)
 
-    def class_log_likelihood(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def class_log_likelihood(self, codes: ArrayLike | SparseCodes) -> NDArray[np.float64]:
         """Return log Pr(votes | Y) of every item, a column for each class."""
         of_states = self._evaluate(codes, UnitTables.hub_log_likelihood)
         if self.states_are_classes:
@@ -274,7 +274,7 @@ class TreeModel:
         given_class = log_rates(joint / np.maximum(joint.sum(axis=0), _CLIP))
         return np.logaddexp.reduce(of_states[:, :, None] + given_class, axis=1)
 
-    def class_evidence(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def class_evidence(self, codes: ArrayLike | SparseCodes) -> NDArray[np.float64]:
         """Return log Pr(votes | Y) of every item, less that of the first class; a column for each class.
 
         Differences between classes are more precise than those of :meth:`class_log_likelihood`.
@@ -287,16 +287,16 @@ class TreeModel:
         by_class -= log_rates(self.class_prior)
         return by_class - by_class[:, :1]
 
-    def log_likelihood_ratio(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def log_likelihood_ratio(self, codes: ArrayLike | SparseCodes) -> NDArray[np.float64]:
         """Return log Pr(votes | positive) - log Pr(votes | negative) of every item, of two classes."""
         self._two(self.class_prior, "log_likelihood_ratio")
         return self.class_evidence(codes)[:, 1]
 
-    def posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def posterior(self, codes: ArrayLike | SparseCodes) -> NDArray[np.float64]:
         """Return Pr(Y | votes) of every item, a column for each class."""
         return _normalised(self.class_evidence(codes) + log_rates(self.class_prior))
 
-    def state_posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def state_posterior(self, codes: ArrayLike | SparseCodes) -> NDArray[np.float64]:
         """Return Pr(state of the hub | votes) of every item."""
         ratios = self._evaluate(codes, UnitTables.hub_log_ratio)
         joint = np.tile(log_rates(self.prior), (len(ratios), 1))
@@ -309,12 +309,14 @@ class TreeModel:
         negative, positive = self._two(log_rates(self.class_prior), "log_prior_odds")
         return float(positive - negative)
 
-    def group_posterior(self, codes: ArrayLike) -> NDArray[np.float64]:
+    def group_posterior(self, codes: ArrayLike | SparseCodes) -> NDArray[np.float64]:
         """Return Pr(alpha_k = a | votes) of every item and group, shape (n_items, n_groups, n_latent_states)."""
         return self._evaluate(codes, UnitTables.latent_posterior)
 
     def _evaluate(
-        self, codes: ArrayLike, of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]]
+        self,
+        codes: ArrayLike | SparseCodes,
+        of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]],
     ) -> NDArray[np.float64]:
         """Check codes and evaluate them, the first of a voter and its copies speaking for all of them."""
         if isinstance(codes, SparseCodes):
@@ -326,7 +328,7 @@ class TreeModel:
             raise ValueError(f"codes must be -1 (missing) or 0 to {self.n_symbols - 1}")
         original = self.copy_of == np.arange(self.n_voters)
         groups = np.where(original, self.groups, -1)
-        merged = merge_copies(checked, self.copy_of)
+        merged = np.asarray(merge_copies(checked, self.copy_of))
         return evaluate_codes(merged, groups, self.n_symbols, self.unit_tables, of_packed)
 
     def _evaluate_sparse(

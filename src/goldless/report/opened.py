@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree import TreeEstimator
+from goldless.fitting.crowd import looked_at
 from goldless.fitting.explain import Explanation, explain_patterns
 from goldless.fitting.fitted import Fitted
 from goldless.io.encode import encode_votes
+from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
 from goldless.votes.votes import Votes
@@ -33,11 +35,17 @@ class Opened:
         The votes, encoded.
     table : PatternTable
         Their distinct rows.
+    rows : ndarray of shape (n_items,) or None
+        Which items of the votes these are, if some are left out.
+    remark : str
+        What was left out of a crowd, in a sentence.
     """
 
     model: Any
     votes: Votes
     table: PatternTable
+    rows: NDArray[np.int64] | None = None
+    remark: str = ""
 
     @classmethod
     def of(cls, model: Any, X: Any) -> Opened:
@@ -48,7 +56,8 @@ class Opened:
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
-        return cls(model, votes, PatternTable.of(votes.codes, votes.n_classes))
+        model, votes, rows, remark = looked_at(model, votes)
+        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, remark)
 
     @property
     def fitted(self) -> Fitted:

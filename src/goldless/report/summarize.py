@@ -13,6 +13,7 @@ from goldless.diagnosis import Diagnosis, diagnose
 from goldless.diagnosis.reference_class import reference_class
 from goldless.diagnosis.result import Expectation
 from goldless.diagnosis.worth import expected_of_panel, unexplained_share
+from goldless.kernels.sparse import dense_codes
 from goldless.plain import interval, plain, rounded
 from goldless.report.items import item_parts, pattern_parts
 from goldless.report.matrices import matrices_part
@@ -71,7 +72,11 @@ def summarize(
         It can be written as JSON; :func:`goldless.report.json_schema` says what is in it.
     """
     opened = Opened.of(model, X)
-    if diagnosis is None:
+    if opened.rows is not None and truth is not None:
+        truth = np.asarray(truth)[opened.rows]
+    if opened.remark:
+        warnings = [*warnings, opened.remark]
+    if diagnosis is None or opened.rows is not None:
         diagnosis = _diagnose(opened, resamples, progress)
     chosen = suggested_panel(opened, panel_size) if panel is None else [int(voter) for voter in panel]
     return _summary(opened, diagnosis, chosen, truth, title, source, list(dict.fromkeys(warnings))).to_dict()
@@ -155,7 +160,7 @@ def _summary(
         labels = {"combined": opened.combined, "majority vote": opened.majority, "panel": of_panel}
         by_item = {name: codes[table.inverse] for name, codes in labels.items()}
         best = diagnosis.expectation("best single voter").column or 0
-        scored = truth_part(opened.votes.codes, np.asarray(truth), by_item, best, opened.n_classes)
+        scored = truth_part(dense_codes(opened.votes.codes), np.asarray(truth), by_item, best, opened.n_classes)
     return Summary(
         schema=SCHEMA,
         schema_version=SCHEMA_VERSION,

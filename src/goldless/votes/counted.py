@@ -53,16 +53,15 @@ class CountedVotes:
         if isinstance(votes.codes, SparseCodes):
             rows = SparseRows.of(votes.codes, n_symbols, weights)
             return cls(votes, weights, Sketch.of_sparse(rows), None, rows.take(wanted))
-        picked = Rows.of(votes.codes[wanted], n_symbols, None if weights is None else weights[wanted])
+        codes = votes.codes
+        picked = Rows.of(codes[wanted], n_symbols, None if weights is None else weights[wanted])
         if votes.n_items <= MANY_PATTERNS:
-            sketch = Sketch.of(Rows.of(votes.codes, n_symbols, weights))
+            sketch = Sketch.of(Rows.of(codes, n_symbols, weights))
             return cls(votes, weights, sketch, None, picked)
 
         def makers():  # type: ignore[no-untyped-def]
-            for rows in row_chunks(len(votes.codes), CHUNK_ROWS):
-                yield lambda rows=rows: Rows.of(
-                    votes.codes[rows], n_symbols, None if weights is None else weights[rows]
-                )
+            for rows in row_chunks(len(codes), CHUNK_ROWS):
+                yield lambda rows=rows: Rows.of(codes[rows], n_symbols, None if weights is None else weights[rows])
 
         counted, engine = count_stream(StreamEngine(makers), None)
         assert counted is not None

@@ -1,4 +1,4 @@
-"""Long tables: one line a vote. Item, voter and label as numbers become rows of votes, sparse where most are missing."""
+"""Long tables, one line a vote: items, voters and labels become rows of votes, sparse where most are missing."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.sparse import Codes, SparseLayout, SparseSums, SparseTree
+from goldless.kernels.sparse import Codes, SparseCodes, SparseLayout, SparseSums, SparseTree
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import RowSums, UnitTables, byte_totals
 from goldless.kernels.unit_means import UnitMeans
@@ -27,6 +27,7 @@ _N_CHUNKS = 16
 _SMALLEST_CHUNK = 4096  # fewer rows are not cut: that costs more in histograms than it saves
 _CHUNK_ROWS = 1 << 13
 _PACKED_AT_ONCE = 3
+_CELLS_AT_ONCE = 1 << 21
 
 
 OfCodes = Callable[[Any, NDArray[np.float64]], Any]  # of rows of codes, and of the items each stands for
@@ -249,6 +250,20 @@ def grouped(
 def in_chunks(function: OfCodes, codes: Codes, counts: NDArray[np.float64]) -> Any:
     """Add up a function of a few thousand rows at a time: what it makes of them stays small."""
     return reduce(added, [function(codes[rows], counts[rows]) for rows in row_chunks(len(codes), _CHUNK_ROWS)])
+
+
+@dataclass(frozen=True, eq=False)
+class InMatrix:
+    """A function that needs a matrix of codes; of rows that name their voters a few at a time are made dense."""
+
+    function: OfCodes
+
+    def __call__(self, codes: Codes, counts: NDArray[np.float64]) -> Any:
+        """Return the function, added up."""
+        if not isinstance(codes, SparseCodes):
+            return self.function(codes, counts)
+        chunks = row_chunks(len(codes), max(_CELLS_AT_ONCE // max(codes.n_voters, 1), 1))
+        return reduce(added, [self.function(codes[rows].dense(), counts[rows]) for rows in chunks])
 
 
 @dataclass(frozen=True, eq=False)

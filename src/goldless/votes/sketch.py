@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from goldless.kernels.bits import row_hashes, rows_below
 from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
-from goldless.votes.pairs import PairTables
 from goldless.votes.rows import PatternTable, Rows, joined
-from goldless.votes.sparse import SparsePairs, SparseRows
+from goldless.votes.sparse import SparseRows
 
 MANY_PATTERNS = 1 << 17  # more distinct patterns than this are worked on through a sample
 SAMPLE_PATTERNS = 1 << 15
@@ -44,12 +44,12 @@ class Sketch:
         Largest hash of a pattern in the table.
     """
 
-    pairs: PairTables | SparsePairs
+    pairs: Any  # PairTables, which add, or SparsePairs
     n_rows: int
     n_items: int
     n_empty: int
     first_empty: int
-    table: PatternTable | SparseRows
+    table: Any  # PatternTable, or SparseRows
     limit: int = _ALL_HASHES
 
     @classmethod

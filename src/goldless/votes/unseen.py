@@ -1,9 +1,9 @@
 """Rows that nobody called: items that are in the votes only if enough voters say "positive".
 
-A caller file lists the sites that at least c callers call, and no others. Let P(x) be the model and T the patterns with
-fewer than c calls. The likelihood of what is listed is conditional, ``sum log P(x_i) - n log(1 - P(T))``. EM finds its
-largest value (Dempster, Laird and Rubin 1977) if every pattern of T counts as ``n P(x) / (1 - P(T))`` items; for c = 1
-that is one row without a call. Where votes are missing, a row stands for the same voters as the rows that are seen.
+A caller file lists the sites that at least c callers call, and no others. Let P(x) be the model and T the patterns
+with fewer than c calls. The likelihood of what is listed is conditional, ``sum log P(x_i) - n log(1 - P(T))``. EM
+finds its largest value (Dempster, Laird and Rubin 1977) if every pattern of T counts as ``n P(x) / (1 - P(T))``
+items; for c = 1 that is one row without a call. Where votes are missing, it has the voters of the rows seen.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from numpy.typing import NDArray
 
-from goldless.kernels.sparse import Codes
+from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.votes.bins import Bins
 
 
@@ -28,6 +28,8 @@ class Votes:
         Row index of a pandas frame.
     bins : Bins or None
         How numbers became codes; None if votes are labels.
+    at_least : int or None
+        Only items that at least so many voters call positive are there, as in the output of variant callers.
     """
 
     codes: Codes
@@ -35,6 +37,14 @@ class Votes:
     voters: NDArray | None = None
     items: NDArray | None = None
     bins: Bins | None = None
+    at_least: int | None = None
+
+    @property
+    def n_votes(self) -> int:
+        """Number of votes that are not missing."""
+        if isinstance(self.codes, SparseCodes):
+            return self.codes.n_votes
+        return int((self.codes >= 0).sum())
 
     @property
     def n_items(self) -> int:

@@ -35,7 +35,7 @@ def seat_prices(price: NDArray[np.float64], overdispersion: float) -> NDArray[np
 def items_to_share(n_items: int, n_voters: int) -> float:
     """Return how many items two voters must share to pay for a group, even if all they say beyond Y is shared.
 
-    The price of a pair is about 2 (log n + 2 log m), and what it can gain about a quarter of the items that it shares.
+    The price of a pair is about 2 (log n + 2 log m), and what it can gain about a quarter of the items it shares.
     """
     return 8 * (np.log(max(n_items, 2)) + 2 * np.log(max(n_voters, 2)))
 
