@@ -17,7 +17,7 @@ from pyarrow import feather, parquet
 import goldless as gl
 from goldless.cli.errors import in_options
 from goldless.io.files import VotesFileError, read_votes
-from goldless.io.readers import columns
+from goldless.io.readers import base
 from goldless.io.readers import text as text_columns
 
 WIDE = "id,ann,bob,eve\na,yes,no,yes\nb,no,no,\nc,yes,yes,no\nd,no,NA,no\n"
@@ -61,24 +61,20 @@ def test_the_last_line_may_lack_its_end_and_a_mark_may_stand_first():
     assert_wide(read(WIDE.encode("utf-16"), encoding="utf-16"))
 
 
-def test_fast_and_careful_readers_agree(monkeypatch, rng):
+def test_spaces_and_words_for_no_vote(rng):
     labels = np.array(["yes", "no", "", " yes ", "NA", "a long label indeed"])
     votes = labels[rng.choice(6, size=(3000, 7), p=[0.4, 0.3, 0.1, 0.1, 0.05, 0.05])]
     text = "\n".join([",".join(f"v{i}" for i in range(7)), *(",".join(row) for row in votes)]) + "\n"
-    monkeypatch.setattr(text_columns, "_BLOCK", 1000)
-    fast = read(text, missing=["a long label indeed"])
-    monkeypatch.setattr(text_columns, "_parse_plain", lambda *_: 0)
-    careful = read(text, missing=["a long label indeed"])
-    np.testing.assert_array_equal(fast.votes.codes, careful.votes.codes)
-    assert (careful.votes.codes == np.select([votes == "yes", votes == " yes ", votes == "no"], [1, 1, 0], -1)).all()
+    codes = read(text, missing=["a long label indeed"]).votes.codes
+    np.testing.assert_array_equal(codes, np.select([votes == "yes", votes == " yes ", votes == "no"], [1, 1, 0], -1))
 
 
 def test_quotes_that_begin_late_in_a_large_file(monkeypatch):
     monkeypatch.setattr(text_columns, "_BLOCK", 100)
-    lines = ["a,b,c", *["yes,no,no"] * 100, '"yes",yes,yes', *["no,no,yes"] * 100]
-    codes = read("\n".join(lines)).votes.codes
+    lines = ["a,b,c", *["yes,no,no"] * 100, '"yes",yes,"ye\ns"', *["no,no,yes"] * 100]
+    codes = read("\n".join(lines), missing=["ye\ns"]).votes.codes
     assert codes.shape == (201, 3)
-    assert codes[100].tolist() == [1, 1, 1]
+    assert codes[100].tolist() == [1, 1, -1]
     assert codes[101].tolist() == [0, 0, 1]
 
 
@@ -142,8 +138,12 @@ def test_truth_is_split_off_and_never_a_voter():
     table = read(text, truth="truth")
     assert table.votes.voters.tolist() == ["ann", "bob"]
     assert table.truth.tolist() == [1, 0, 0, 0]
-    note = "Column 'truth' was read as a voter; if it holds the truth, pass truth='truth'."
-    assert str(read(text).notes[0]) == note
+    left = read(text)
+    assert left.votes.voters.tolist() == ["ann", "bob"]
+    assert str(left.notes[0]) == (
+        "Column 'truth' was left out, for its name says that it is the truth; to score against it, pass truth='truth'."
+    )
+    assert left.truth is None
     long = "item,voter,label,gold\n1,x,up,up\n1,y,down,up\n2,x,down,\n"
     assert read(long, truth="gold").truth.tolist() == [1, -1]
     with pytest.raises(VotesFileError, match="the truth holds 'maybe'"):
@@ -152,6 +152,36 @@ def test_truth_is_split_off_and_never_a_voter():
 
 def test_numbers_written_differently_are_one_label():
     assert read("a,b,c\n1,0,1.0\n0.0,1,00\n").votes.classes.tolist() == [0, 1]
+
+
+def test_labels_that_differ_in_capitals_only_are_joined_and_said(tmp_path):
+    text = "a,b,c\nYes,no,yes\nyes,No,no\n no,YES,no\n"
+    table = read(text)
+    assert table.votes.classes.tolist() == ["no", "yes"]
+    np.testing.assert_array_equal(table.votes.codes, [[1, 0, 1], [1, 0, 0], [0, 1, 0]])
+    assert "'No' = 'no'" in str(table.notes[0])
+    (tmp_path / "votes.csv").write_text(text)
+    streamed = gl.VoteStream(tmp_path / "votes.csv").open()
+    np.testing.assert_array_equal(np.concatenate([r.codes for r, _ in streamed.rows(lambda r: r)]), table.votes.codes)
+
+
+def test_numbers_that_are_no_labels_are_read_as_they_are():
+    table = read("id,a,b\nx,0.1,0.3\ny,0.5,\nz,0.25,1\n")
+    assert table.votes is None
+    assert (table.n_items, table.n_voters, table.n_votes) == (3, 2, 5)
+    assert table.voters == ["a", "b"]
+    grades = read("a,b\n" + "".join(f"{i % 90},{i % 90 + 20}\n" for i in range(400)))
+    assert grades.votes is None
+    assert grades.n_votes == 800
+
+
+def test_columns_that_are_no_votes_are_left_out_in_one_message():
+    lines = [f"{i},en,{'mf'[i % 2]},{i * 1.5},{'yn'[i % 2]},{'yn'[i % 3 == 0]},{'yn'[i % 5 == 0]}" for i in range(60)]
+    table = read("\n".join(["id,language,sex,seconds,a,b,c", *lines]))
+    assert table.votes.voters.tolist() == ["a", "b", "c"]
+    assert [str(note) for note in table.notes] == [
+        "Left out, for they share no label with the others: columns 'language', 'sex', 'seconds'."
+    ]
 
 
 def test_missing_and_positive_as_text():
@@ -194,8 +224,9 @@ BAD = {
         b",".join(b"v%d" % i for i in range(10**6)) + b"\n" + b"1," * 10**6 + b"0\n",
         "more than 10,000 columns",
     ),
-    "huge field": (b'a,b\n"' + b"x" * 10**6 + b'",no\n', "more than 131,072 characters"),
-    "huge plain field": (b"a,b\n" + b"x" * 10**6 + b",no\nyes,no\n", "more than 131,072 characters"),
+    "huge field": (b'a,b\n"' + b"x" * 10**6 + b'",no\n', "A text of 1,000,000 characters"),
+    "huge plain field": (b"a,b\n" + b"x" * 10**6 + b",no\nyes,no\n", "A text of 1,000,000 characters"),
+    "open quote": (b'a,b\nyes,no\n"yes,no\n' + b"yes,no\n" * 500, "line 3 has 1 field where the first line has 2"),
     "latin-1": ("a,b\noui,non\nété,oui\n".encode("latin-1"), "pass its encoding=..., such as latin-1"),
     "latin-1 header": ("é,b\noui,non\nnon,oui\n".encode("latin-1"), "pass its encoding=..., such as latin-1"),
     "utf-16": ("a,b\nyes,no\n".encode("utf-16"), "pass its encoding=..., such as latin-1 or utf-16"),
@@ -203,17 +234,14 @@ BAD = {
     "all missing": (b"a,b,c\nNA,,NA\n,null,\n", "all votes are missing"),
     "text": (b"a,b,note\n" + b"".join(b"yes,no,n%d\n" % i for i in range(60)), "shares no label with the others"),
     "bad json": (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
-    "json list": (b'{"a": [1]}\n', "plain values"),
+    "json lists": (b'{"a": [1, 2]}\n{"a": [1, 2, 3]}\n', "plain values"),
+    "json object": (b'{"a": 1}\n', "holds one JSON object, not votes on several items"),
     "json scalar": (b'{"a": 1}\n3\n', "line 2 is not a JSON object"),
     "cut parquet": (b"PAR1" + b"\0" * 50, "damaged Parquet"),
     "cut npz": (b"PK\x03\x04" + b"\0" * 50, "begins like a zip file but is not npz"),
     "cut gzip": (gzip.compress(WIDE.encode())[:-12], "is a damaged gzip file"),
     "damaged gzip": (gzip.compress(WIDE.encode() * 50)[:40] + b"\xff" * 40, "is a damaged gzip file"),
     "long label": (b"a,b,c\nyes,no," + b"x" * 10**5 + b"\nno,no,yes\n", "A text of 100,000 characters, 'xxx"),
-    "probabilities": (b"a,b\n" + b"".join(b"0.%d,1\n" % i for i in range(10, 99)), "if they are probabilities"),
-    "few probabilities": (b"a,b\n0.1,0.3\n0.5,1\n", "if they are probabilities"),
-    "capitals": (b"a,b\nYes,no\nyes,No\n", "'No' and 'no' differ in capital letters only; spell them alike"),
-    "scores": (b"a,b\n" + b"".join(b"%d,%d\n" % (i % 90, 45 + i % 90) for i in range(400)), "are these scores?"),
     "items as a voter": (
         b"a,b,n\n" + b"".join(b"1,0,%d\n" % i for i in range(101)),
         "if it names the items, pass it as id_column=...; if it is no voter, as ignore=...",
@@ -223,8 +251,9 @@ BAD = {
         + b"".join(b"%d,%s,%s\n" % (i // 3, b"uvw"[i % 3 :][:1], b"ny"[i % 2 :][:1]) for i in range(60)),
         "if each row is one vote, name its columns by item=..., voter=... and label=...",
     ),
-    "json array": (b'[{"a": 1, "b": 0}]', "one JSON array"),
-    "json array on many lines": (b'[\n{"a": 1, "b": 0}\n]', "one JSON array"),
+    "json array of numbers": (b"[1, 2]", "element 0 of the array is not a JSON object"),
+    "empty json array": (b"[]", "is an empty JSON array"),
+    "cut json array": (b'[{"a": 1, "b": 0}', "line 1 is not JSON"),
 }
 
 
@@ -236,14 +265,14 @@ def zipped(**files):
     return data.getvalue()
 
 
-BAD["spreadsheet"] = (zipped(**{"[Content_Types].xml": "<Types/>"}), "is a spreadsheet; save it as CSV")
+BAD["spreadsheet"] = (zipped(**{"[Content_Types].xml": "<Types/>"}), "is a spreadsheet that cannot be read")
 BAD["zip"] = (zipped(notes="hello"), "is a zip file but not npz")
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_file_is_one_clear_line(case, tmp_path):
     data, said = BAD[case]
-    path = tmp_path / ("votes.json" if case.startswith("json array") else "votes.txt")
+    path = tmp_path / ("votes.json" if "json array" in case else "votes.txt")
     path.write_bytes(data)
     for source in (path,) if path.suffix == ".json" else (path, io.BytesIO(data)):
         with pytest.raises(VotesFileError) as stop:
@@ -326,8 +355,10 @@ def test_latin_1_when_told():
 def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
     with pytest.raises(VotesFileError, match="no such file"):
         read_votes(tmp_path / "nothing.csv")
-    with pytest.raises(VotesFileError, match="is a directory"):
+    with pytest.raises(VotesFileError, match="is a folder without files of votes"):
         read_votes(tmp_path)
+    with pytest.raises(VotesFileError, match=r"no file matches .*\*\.csv"):
+        read_votes(tmp_path / "*.csv")
     secret = tmp_path / "secret.csv"
     secret.write_text(WIDE)
     secret.chmod(0)
@@ -336,7 +367,7 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
         def refuse(*_, **__):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(columns.Path, "open", refuse)
+        monkeypatch.setattr(base.Path, "open", refuse)
     with pytest.raises(VotesFileError, match="permission denied"):
         read_votes(secret)
 
@@ -350,12 +381,6 @@ def test_pickles_are_never_loaded(tmp_path):
 def test_an_unknown_column_is_named_with_those_there_are():
     with pytest.raises(VotesFileError, match=r"the truth column 'gold' is not in .* 'ann', 'bob', 'eve'"):
         read(WIDE, truth="gold")
-
-
-def test_parquet_without_pyarrow_names_the_install_command(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(VotesFileError, match=r"pip install pyarrow"):
-        read(b"PAR1" + b"\0" * 50)
 
 
 def test_json_lines_may_lack_keys():

@@ -1,8 +1,6 @@
-"""Votes in data frames: every library, with names and index, with and without narwhals."""
+"""Votes in data frames: every library, with names and index."""
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 import pandas as pd
@@ -103,38 +101,17 @@ def test_columns_named_by_numbers_have_no_names():
     assert encode_votes(pd.DataFrame([[0, 1], [1, 0]], columns=[0, "a"])).voters is None
 
 
-@pytest.fixture
-def no_narwhals(monkeypatch):
-    for module in [name for name in sys.modules if name.split(".")[0] == "narwhals"]:
-        monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setitem(sys.modules, "narwhals.stable.v2", None)
-
-
-@pytest.mark.usefixtures("no_narwhals")
-@pytest.mark.parametrize("name", [name for name in FRAMES if not name.startswith(("pyarrow", "polars lazy"))])
-def test_frames_with_to_numpy_need_no_narwhals(name):
-    votes = encode_votes(FRAMES[name]())
-    np.testing.assert_array_equal(votes.codes, CODES)
-    assert votes.voters.tolist() == ["ann", "bob"]
-    assert (votes.items is not None) == name.startswith("pandas")
-
-
-@pytest.mark.usefixtures("no_narwhals")
-@pytest.mark.parametrize("name", ["pyarrow strings", "polars lazy"])
-def test_other_frames_ask_for_the_extra(name):
-    with pytest.raises(TypeError, match=r"A frame of (pyarrow|polars) is read with narwhals: pip install narwhals"):
-        encode_votes(FRAMES[name]())
-
-
-@pytest.mark.usefixtures("no_narwhals")
-def test_duplicate_names_are_refused_without_narwhals():
+def test_duplicate_names_are_refused():
     with pytest.raises(ValueError, match="Two columns have the name 'a'"):
         encode_votes(pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]))
 
 
-@pytest.mark.usefixtures("no_narwhals")
-def test_arrays_need_no_narwhals():
-    np.testing.assert_array_equal(encode_votes([[0, 1, None]]).codes, [[0, 1, -1]])
+def test_anything_that_speaks_arrow_is_a_frame():
+    duckdb = pytest.importorskip("duckdb")
+    frame = pa.table(STRINGS)
+    relation = duckdb.sql("select * from frame")
+    np.testing.assert_array_equal(encode_votes(relation).codes, CODES)
+    np.testing.assert_array_equal(encode_votes(pa.RecordBatchReader.from_stream(frame)).codes, CODES)
 
 
 # -- frames and estimators ----------------------------------------------------------------------------------

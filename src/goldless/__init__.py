@@ -23,6 +23,7 @@ if _TYPE_CHECKING:
     from goldless.estimators.oracles import OracleCI, OracleLatent
     from goldless.estimators.spectral import SpectralMetaLearner
     from goldless.io.encode import encode_votes
+    from goldless.io.files import read_votes
     from goldless.io.open import VoteStream
     from goldless.maths.clustering import GroupAssignment, assign_groups
     from goldless.maths.ideal import ideal_groups
@@ -66,6 +67,7 @@ __all__ = [
     "ideal_groups",
     "load",
     "random_model",
+    "read_votes",
     "residual",
     "score_matrix",
     "select_voters",
@@ -92,6 +94,7 @@ _HOME = {
         "goldless.maths.selection": ("select_voters",),
         "goldless.metrics": ("balanced_accuracy", "balanced_error", "conditional_covariance"),
         "goldless.io.encode": ("encode_votes",),
+        "goldless.io.files": ("read_votes",),
         "goldless.votes.votes": ("Votes",),
         "goldless.io.open": ("VoteStream",),
         "goldless.errors": ("AmbiguousReadingWarning", "VotesError", "VotesWarning"),

@@ -41,9 +41,23 @@ HINTS = {
     "encoding": "save it as UTF-8, or pass its {encoding}, such as latin-1 or utf-16",
     "delimiter": "if another character separates its columns, pass it as {delimiter}",
     "open-quote": "is a quotation mark left open?",
-    "known-formats": "votes are read from CSV, TSV, Parquet, Feather, npz or JSON lines",
+    "known-formats": "goldless formats lists what votes are read from",
+    "list-formats": "goldless formats lists them",
+    "as-json": "{format:'json'} takes it for JSON of no special kind",
+    "name-one": "name one by {option}",
+    "name-file": "name one of them",
+    "one-voter": "a file of each voter in one folder will do; if each row is one vote, name its columns by {item}, "
+    "{voter} and {label}",
+    "more-voters": "votes of several voters on the same items are compared: pass a folder with those of the others",
+    "more-votes": "several votes on the same item are needed",
+    "wrong-guess": "if that is not what they are, name the columns by {item}, {voter} and {label}",
+    "more-callers": "pass a folder with the files of other callers on the same sample",
+    "every-call": "{every_call:True} takes them for calls",
+    "use-truth-file": "to score against it, pass its name as {truth}",
+    "all-workers": "read the files with annotations of all workers",
+    "full-report": "download the full report",
+    "golden": "{golden:True} makes anchors of them",
     "as-csv": "save it as CSV",
-    "json-lines": "each line is to be an object of its own: jq -c '.[]' makes such lines",
     "json-object": 'each line is one object, such as {{"judge": "yes"}}',
     "no-pickle": "save votes as numbers or fixed-width strings",
     "one-kind": "keep one kind in a folder",
@@ -52,7 +66,8 @@ HINTS = {
 }
 _PARAMETERS = (
     *("missing", "classes", "positive", "unknown", "id_column", "ignore", "item", "voter", "label", "truth"),
-    *("encoding", "delimiter", "kind", "positive_from", "lower_is_positive"),
+    *("encoding", "delimiter", "format", "every_call", "golden", "table", "question"),
+    *("kind", "positive_from", "lower_is_positive"),
 )
 
 Spell = Callable[[str, str | None], str]

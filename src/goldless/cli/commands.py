@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import shlex
 import sys
@@ -24,6 +22,8 @@ from goldless.cli.screens import inspect_screen
 from goldless.cli.streaming import combine_stream, is_streamed
 from goldless.cli.terminal import Style, clean
 from goldless.io.files import VotesFile, read_votes
+from goldless.io.write_back import Labels, writer_for
+from goldless.io.writing import check_ending, table_bytes
 from goldless.report import render_html, summarize
 from goldless.votes.votes import Votes
 
@@ -79,16 +79,26 @@ def report(arguments: argparse.Namespace) -> None:
 def combine(arguments: argparse.Namespace) -> None:
     """Write a label and its probability for every item."""
     check_output(arguments.output, arguments.force, arguments.file)
+    to_screen = arguments.output in (None, "-")
+    if not to_screen and writer_for(arguments.output, None) is None and not _is_device(arguments.output):
+        check_ending(arguments.output)
     if is_streamed(arguments):
         combine_stream(arguments)
         return
-    table, model, said = read_and_fit(arguments)
+
+    def check(table: VotesFile) -> None:
+        """Refuse, before the fit, to write what the votes are not."""
+        if not to_screen:
+            writer_for(arguments.output, table)
+
+    table, model, said = read_and_fit(arguments, check)
     votes = table.votes
-    codes, probability = _labels(arguments, model, votes)
+    codes, probability = _labels(arguments, model, table)
+    said = [*said, *_contradictions(codes, probability)]
     items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
     names = [_text(label) for label in votes.classes.tolist()]
     shown = shown_classes(len(names))
-    header = ["item", "label", *(f"probability of {name}" for name in names[shown])]
+    header = [table.item_title, "label", *(f"probability of {name}" for name in names[shown])]
     labelled = np.bincount(codes, minlength=len(names)).tolist()
     facts: dict[str, Any] = {
         "n_items": votes.n_items,
@@ -105,15 +115,19 @@ def combine(arguments: argparse.Namespace) -> None:
         more = explanation_columns(model, votes)
         header += list(more)
         columns += list(more.values())
-    rows = zip(*columns, strict=True)
-    to_screen = arguments.output in (None, "-")
     if not to_screen:
         facts["warnings"] += formulas_in(arguments.output, columns[0], header, names)
     if to_screen and arguments.json:
-        keys = header if len(names) > 2 else ["item", "label", "probability", *header[3:]]
-        write_json({**facts, "items": [dict(zip(keys, (_text(row[0]), *row[1:]), strict=True)) for row in rows]})
+        keys = ["item", "label", *(header[2:] if len(names) > 2 else ["probability", *header[3:]])]
+        rows = zip(map(_text, columns[0]), *columns[1:], strict=True)
+        write_json({**facts, "items": [dict(zip(keys, row, strict=True)) for row in rows]})
         return
-    write_output(arguments.output, table_of(header, rows, arguments.output or "-"))
+    write_back = None if to_screen else writer_for(arguments.output, table)
+    if write_back is not None:
+        data = write_back(Labels(table, codes, probability, _support(model, votes)))
+    else:
+        data = table_bytes(header, columns, arguments.output or "-")
+    write_output(arguments.output, data)
     if arguments.json:
         write_json(facts)
     elif not arguments.quiet:
@@ -139,11 +153,14 @@ def ask(arguments: argparse.Namespace) -> None:
     questions = model.next_to_label(votes, arguments.n)
     names = [_text(label) for label in votes.classes.tolist()]
     shown = shown_classes(len(names))
+    if arguments.output not in (None, "-"):
+        check_ending(arguments.output)
     rows = question_rows(questions, votes, model.predict_proba(votes)[:, shown])
     sentence = describe_questions(questions, len(rows))
-    header = ["item", "label", *(f"probability of {name}" for name in names[shown])]
+    header = [table.item_title, "label", *(f"probability of {name}" for name in names[shown])]
     if arguments.output not in (None, "-") or not arguments.json:
-        write_output(arguments.output, table_of(header, rows, arguments.output or "-"))
+        columns = list(zip(*rows, strict=True)) or [()] * len(header)
+        write_output(arguments.output, table_bytes(header, columns, arguments.output or "-"))
     if arguments.json:
         keys = ["item", *(header[2:] if len(names) > 2 else ["probability"])]
         write_json(
@@ -162,15 +179,39 @@ def ask(arguments: argparse.Namespace) -> None:
         sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
 
 
-def _labels(arguments: argparse.Namespace, model: Any, votes: Votes) -> tuple[np.ndarray, np.ndarray]:
+def _labels(arguments: argparse.Namespace, model: Any, table: VotesFile) -> tuple[np.ndarray, np.ndarray]:
     """Return the code of every label and the probabilities of the classes; what is known stays."""
+    votes = table.votes
     classes = votes.classes.tolist()
     code_of = {label: code for code, label in enumerate(classes)}
     codes = np.array([code_of[label] for label in model.predict(votes).tolist()])
     probability = model.predict_proba(votes)
-    for row, label in facts_of(arguments, votes).get("anchors", {}).items():
+    for row, label in known_facts(arguments, table).get("anchors", {}).items():
         codes[row], probability[row] = code_of[label], np.eye(len(classes))[code_of[label]]
     return codes, probability
+
+
+def _is_device(path: str) -> bool:
+    return Path(path).exists() and not Path(path).is_file()
+
+
+def _contradictions(codes: np.ndarray, probability: np.ndarray) -> list[str]:
+    """Say for how many items the label is not the class with the highest probability."""
+    other = int((probability.max(axis=1) > probability[np.arange(len(codes)), codes] + 1e-9).sum())
+    if not other:
+        return []
+    are = "labels are" if other > 1 else "label is"
+    return [
+        f"{other:,} {are} not the class with the highest probability: labels weigh all classes alike, probabilities "
+        "count how frequent each is."
+    ]
+
+
+def _support(model: Any, votes: Votes) -> np.ndarray:
+    """Return how many voters support the positive class of each item, a group counted once."""
+    codes, groups = np.asarray(votes.codes), np.asarray(model.groups_)
+    positive = codes == votes.n_classes - 1
+    return np.stack([positive[:, groups == group].any(axis=1) for group in np.unique(groups)], axis=1).sum(axis=1)
 
 
 def shown_classes(n_classes: int) -> slice:
@@ -195,17 +236,24 @@ def read_and_fit(
     with Progress("Reading", arguments.quiet) as progress:
         table = read_votes(
             source,
-            item=arguments.item,
-            voter=arguments.voter,
-            label=arguments.label,
             **reading_options(arguments),
             progress=progress.update,
         )
     if check is not None:
         check(table)
     with Progress(FITTING, arguments.quiet):
-        model, said = fit(table, arguments.structure, **facts_of(arguments, table.votes))
+        model, said = fit(table, arguments.structure, **known_facts(arguments, table))
     return table, model, said
+
+
+def known_facts(arguments: argparse.Namespace, table: VotesFile) -> dict[str, Any]:
+    """Return what is known besides the votes: from options, from a file of known labels, from golden tasks."""
+    facts = facts_of(arguments, table.votes)
+    if arguments.golden:
+        if not table.gold:
+            raise ValueError("--golden: the file has no golden tasks with a known label")
+        facts["anchors"] = {**table.gold, **facts.get("anchors", {})}
+    return facts
 
 
 def notes_of(table: VotesFile) -> list[str]:
@@ -216,16 +264,34 @@ def notes_of(table: VotesFile) -> list[str]:
 def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how a table is to be read, whether into memory or in batches."""
     return {
+        "format": arguments.format,
+        "item": arguments.item,
+        "voter": arguments.voter,
+        "label": arguments.label,
+        "table": arguments.table,
+        "question": arguments.question,
+        "pairs": arguments.pairs,
+        "every_call": arguments.every_call,
         "id_column": arguments.id_column,
         "truth": arguments.truth,
         "ignore": arguments.ignore,
         "missing": [*arguments.missing, *(TIES if arguments.tie == "missing" else ())],
         "positive": arguments.positive,
         "classes": None if arguments.classes is None else [label.strip() for label in arguments.classes.split(",")],
+        "kind": arguments.kind,
+        "lower_is_positive": _lower_is_positive(arguments.lower_is_positive),
+        "positive_from": arguments.positive_from,
         "delimiter": arguments.delimiter,
         "header": False if arguments.no_header else None,
         "encoding": arguments.encoding,
     }
+
+
+def _lower_is_positive(voters: list[str | None] | None) -> bool | list[str]:
+    """Return which voters mean positive by low numbers: none, all if no name is given, or those named."""
+    if voters is None:
+        return False
+    return True if None in voters else [voter for voter in voters if voter is not None]
 
 
 def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[Any, list[str]]:
@@ -241,14 +307,35 @@ def _same_file(arguments: argparse.Namespace) -> str:
     """Return how to name the same file, read in the same way, in another command."""
     words = ["FILE" if arguments.file == "-" else arguments.file]  # what came from a pipe is gone
     for name in (
-        *("item", "voter", "label", "id_column", "truth", "ignore", "missing", "tie", "positive", "structure"),
+        *(
+            "format",
+            "question",
+            "table",
+            "item",
+            "voter",
+            "label",
+            "id_column",
+            "truth",
+            "ignore",
+            "missing",
+            "tie",
+            "positive",
+            "structure",
+        ),
+        *("positive_from",),
         *("delimiter", "encoding", "anchors", "class_balance", "trusted"),
     ):
         given = getattr(arguments, name)
         given = None if name == "encoding" and given == "utf-8" else given
         given = ",".join(f"{key}={share:g}" for key, share in given.items()) if isinstance(given, dict) else given
         for value in given if isinstance(given, list) else [given]:
-            words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+            option = "--as" if name == "format" else f"--{name.replace('_', '-')}"
+            words += [] if value is None else [option, str(value)]
+    words += [] if arguments.kind == "auto" else ["--kind", arguments.kind]
+    for voter in arguments.lower_is_positive or ():
+        words += ["--lower-is-positive", *([] if voter is None else [voter])]
+    for name in ("golden", "every_call"):
+        words += [f"--{name.replace('_', '-')}"] if getattr(arguments, name) else []
     return shlex.join([*words, "--no-header"] if arguments.no_header else words)
 
 
@@ -318,19 +405,6 @@ def _balanced(truth: np.ndarray, codes: np.ndarray) -> float:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def table_of(header: list[str], rows: Any, path: str) -> bytes:
-    """Return rows as CSV, TSV or JSON lines, by the end of the path."""
-    stream = io.StringIO()
-    if path.lower().endswith((".jsonl", ".ndjson")):
-        for row in rows:
-            stream.write(json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) + "\n")
-    else:
-        writer = csv.writer(stream, delimiter="\t" if path.lower().endswith(".tsv") else ",", lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
-    return stream.getvalue().encode()
 
 
 def write_json(document: Any) -> None:

@@ -26,8 +26,8 @@ def _option(name: str, value: str | None) -> str:
     """Spell a parameter, and perhaps its value, as an option."""
     if name in _NO_OPTION:
         raise _NotHere
-    option = f"--{name.replace('_', '-')}"
-    if value is None:
+    option = "--as" if name == "format" else f"--{name.replace('_', '-')}"
+    if value is None or value == "True":
         return option
     read = ast.literal_eval(value)
     if isinstance(read, list):

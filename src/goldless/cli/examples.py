@@ -14,34 +14,34 @@ EXAMPLES = {
     "inspect": """examples:
   goldless simulate -o votes.csv
   goldless inspect votes.csv --truth truth
-  goldless inspect votes.csv --ignore truth --json
+  goldless inspect votes.csv --json
   goldless simulate --classes 3 -o three.csv
-  goldless inspect three.csv --ignore truth --class-balance a=0.3,b=0.3,c=0.4
-  cat votes.csv | goldless inspect - --ignore truth
+  goldless inspect three.csv --class-balance a=0.3,b=0.3,c=0.4
+  cat votes.csv | goldless inspect -
 """,
     "combine": """examples:
   goldless simulate -o votes.csv
-  goldless combine votes.csv --ignore truth -o labels.csv
-  goldless combine votes.csv --ignore truth | head -n 3
-  goldless combine votes.csv --ignore truth --explain -o why.csv
-  goldless combine votes.csv --ignore truth --engine stream -o labels.parquet
+  goldless combine votes.csv -o labels.csv
+  goldless combine votes.csv | head -n 3
+  goldless combine votes.csv --explain -o why.csv
+  goldless combine votes.csv --engine stream -o labels.parquet
 """,
     "select": """examples:
   goldless simulate -o votes.csv
-  goldless select votes.csv --ignore truth -k 5
-  goldless select votes.csv --ignore truth -k 3 --include "voter 7" --exclude "voter 8,voter 9"
+  goldless select votes.csv -k 5
+  goldless select votes.csv -k 3 --include "voter 7" --exclude "voter 8,voter 9"
   goldless simulate --items 2000 --groups 1,1,1 -o three.csv
   printf 'voter 1,5\\nvoter 2,1\\nvoter 3,2\\n' > costs.csv
-  goldless select three.csv --ignore truth --costs costs.csv --budget 3
+  goldless select three.csv --costs costs.csv --budget 3
 """,
     "ask": """examples:
   goldless simulate -o votes.csv
-  goldless ask votes.csv --ignore truth -n 5 -o ask.csv
+  goldless ask votes.csv -n 5 -o ask.csv
 """,
     "report": """examples:
   goldless simulate -o votes.csv
   goldless report votes.csv --truth truth -o report.html
-  goldless report votes.csv --ignore truth -o report.html --force
+  goldless report votes.csv -o report.html --force
 """,
     "simulate": """examples:
   goldless simulate -o votes.csv
@@ -52,6 +52,10 @@ EXAMPLES = {
     "demo": """examples:
   goldless demo
   goldless demo -o demo.html --force
+""",
+    "formats": """examples:
+  goldless formats
+  goldless formats --json
 """,
     "completion": """examples:
   eval "$(goldless completion bash)"

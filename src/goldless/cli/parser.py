@@ -61,7 +61,11 @@ def build_parser() -> Parser:
         action="store_true",
         help="add log-odds by group and, for each item, whose further vote would tell most",
     )
-    _output(combine, "file to write, .csv, .tsv, .jsonl or .parquet (default: standard output)")
+    _output(
+        combine,
+        "file to write; its ending says what: .csv .tsv .jsonl .json .parquet .feather .vcf .vcf.gz, or for a tool such "
+        "as .label_studio.json (default: standard output)",
+    )
     _engine(combine)
 
     select = add(
@@ -132,6 +136,8 @@ def build_parser() -> Parser:
     simulate.add_argument("--long", action="store_true", help="write one row a vote instead of one row an item")
     _output(simulate, "file to write (default: standard output)")
 
+    add("formats", "formats:run", "list the formats that votes are read from, and written to", common)
+
     completion = add("completion", "completion:run", "print a completion script for a shell")
     completion.add_argument("shell", choices=SHELLS)
     return parser
@@ -147,14 +153,31 @@ def _common() -> Parser:
 def _reading() -> Parser:
     parent = Parser(add_help=False)
     parent.add_argument(
-        "file", metavar="FILE", help="CSV, TSV, Parquet, Feather, npz or JSON lines; - is standard input"
+        "file",
+        metavar="FILE",
+        help="file, folder or pattern in any format that `goldless formats` lists; - is standard input",
     )
     group = parent.add_argument_group("how the file is read (found out and stated, unless given)")
+    group.add_argument(
+        "--as", dest="format", metavar="NAME", help="format, one of those that `goldless formats` lists"
+    )
     group.add_argument("--item", metavar="COLUMN", help="long table: column that names the items")
     group.add_argument("--voter", metavar="COLUMN", help="long table: column that names the voters")
     group.add_argument("--label", metavar="COLUMN", help="long table: column of the votes")
     group.add_argument("--id-column", metavar="COLUMN", help="wide table: column that names the items")
-    group.add_argument("--truth", metavar="COLUMN", help="column of true labels, for scoring only")
+    group.add_argument("--truth", metavar="COLUMN", help="column (or VCF file) of true labels, for scoring only")
+    group.add_argument("--golden", action="store_true", help="take the known labels of golden tasks for anchors")
+    group.add_argument("--question", metavar="NAME", help="which question, task or metric, where there are several")
+    group.add_argument("--table", metavar="NAME", help="sheet of a workbook, table or query of a database")
+    group.add_argument(
+        "--pairs",
+        choices=("agree", "games"),
+        default="agree",
+        help="comparisons in both orders: one vote if they agree and a tie if not (default), or two votes",
+    )
+    group.add_argument(
+        "--every-call", action="store_true", help="VCF: take calls that a caller's own filter rejects for calls"
+    )
     group.add_argument(
         "--ignore", metavar="COLUMN", action="append", default=[], help="column that is no vote (may be repeated)"
     )
@@ -167,6 +190,22 @@ def _reading() -> Parser:
         help="what the label tie means: a class of its own (default), or no vote",
     )
     group.add_argument("--positive", metavar="LABEL", help="of two labels the one to call positive")
+    group.add_argument(
+        "--kind",
+        choices=("auto", "labels", "ordinal", "probabilities", "scores"),
+        default="auto",
+        help="what votes are: names of classes, or numbers for a positive class (default: look at them)",
+    )
+    group.add_argument(
+        "--lower-is-positive",
+        nargs="?",
+        action="append",
+        metavar="VOTER",
+        help="this voter (without a name: every voter) means positive by low numbers; may be repeated",
+    )
+    group.add_argument(
+        "--positive-from", type=float, metavar="NUMBER", help="the smallest number that means positive, such as 4"
+    )
     group.add_argument(
         "--classes", metavar="LABELS", help="labels there may be, in order, as a,b,c (default: those that occur)"
     )

@@ -7,9 +7,10 @@ import shlex
 from typing import Any
 
 import goldless as gl
-from goldless.cli.commands import table_of, write_json, write_lines
+from goldless.cli.commands import write_json, write_lines
 from goldless.cli.output import check_output, write_output
 from goldless.cli.program import program
+from goldless.io.writing import table_bytes
 
 
 def simulate(arguments: argparse.Namespace) -> None:
@@ -46,9 +47,9 @@ def simulate(arguments: argparse.Namespace) -> None:
         if arguments.json:
             write_json({"columns": header, "rows": list(rows)})
         else:
-            write_output(arguments.output, table_of(header, rows, arguments.output or "-"))
+            write_output(arguments.output, table_bytes(header, list(zip(*rows, strict=True)), arguments.output or "-"))
         return
-    write_output(arguments.output, table_of(header, rows, arguments.output))
+    write_output(arguments.output, table_bytes(header, list(zip(*rows, strict=True)), arguments.output))
     if arguments.json:
         write_json(
             {"output": arguments.output, "n_items": arguments.items, "groups": arguments.groups, "truth": "truth"}

@@ -14,6 +14,8 @@ from typing import Any
 import goldless as gl
 from goldless.cli.facts import facts_of
 from goldless.cli.output import Progress
+from goldless.io.write_back import writer_for
+from goldless.io.writing import IN_BATCHES, check_ending
 
 _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
 
@@ -22,15 +24,18 @@ def is_streamed(arguments: argparse.Namespace) -> bool:
     """Whether votes are to be read in batches."""
     if arguments.scheduler is not None and arguments.engine != "dask":
         raise ValueError("--scheduler goes with --engine dask")
-    parquet = (arguments.output or "").lower().endswith((".parquet", ".pq"))
     if arguments.engine is not None:
         return arguments.engine != "memory"
-    if arguments.file == "-":
-        if parquet:
-            raise ValueError("labels of standard input are written as text: name a file that ends in .csv or .tsv")
-        return False
     path = Path(arguments.file)
-    return parquet or path.is_dir() or (path.is_file() and path.stat().st_size > _LARGE_FILE)
+    if arguments.file == "-" or is_written_back(arguments.output):
+        return False
+    files = [path] if path.is_file() else path.rglob("*") if path.is_dir() else ()
+    return sum(file.stat().st_size for file in files if file.is_file()) > _LARGE_FILE and not arguments.explain
+
+
+def is_written_back(output: str | None) -> bool:
+    """Whether labels go into what a tool takes, which is written whole."""
+    return output not in (None, "-") and writer_for(str(output), None) is not None
 
 
 def combine_stream(arguments: argparse.Namespace) -> None:
@@ -43,9 +48,9 @@ def combine_stream(arguments: argparse.Namespace) -> None:
         raise ValueError("labels of many items are written batch by batch: name a file with -o")
     if arguments.explain:
         raise ValueError("--explain goes with --engine memory")
-    for option in ("item", "voter", "label"):
-        if getattr(arguments, option) is not None:
-            raise ValueError(f"--{option.replace('_', '-')} goes with --engine memory")
+    if is_written_back(arguments.output):
+        raise ValueError(f"{arguments.output} is written from votes in memory: leave out --engine")
+    check_ending(arguments.output, IN_BATCHES)
     options: dict[str, Any] = {} if arguments.structure is None else {"structure": arguments.structure}
     with _cluster(arguments) as client:
         with Progress("Counting and fitting", arguments.quiet) as progress:
@@ -55,9 +60,9 @@ def combine_stream(arguments: argparse.Namespace) -> None:
                 client=client,
                 progress=progress.update,
             )
-            facts = facts_of(arguments, stream)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
+                facts = facts_of(arguments, stream)
                 model = gl.LatentSML(**options).fit(stream, **facts)
         with Progress("Labelling", arguments.quiet):
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))

@@ -65,7 +65,7 @@ def write_labels(
     classes : ndarray of shape (n_classes,)
         Labels.
     path : path
-        File that ends in ``.parquet``, ``.csv`` or ``.tsv``.
+        File that ends in ``.parquet``, ``.csv``, ``.tsv`` or ``.jsonl``.
     known : KnownLabels
         Rows whose label is known: they keep it.
     """
@@ -74,7 +74,8 @@ def write_labels(
     confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
     scored = False
     known_codes = known.codes(classes)
-    with whole_file(path) as draft, LabelWriter(draft, str(path), classes) as writer:
+    title = votes.item_title if isinstance(votes, VoteSource) else "item"
+    with whole_file(path) as draft, LabelWriter(draft, str(path), classes, title) as writer:
         for answers, beside in _answers(answer, votes):
             start, codes, probability = writer.n_rows, answers[:, 0].astype(np.int8), answers[:, 1:]
             first, last = np.searchsorted(known.rows, [start, start + len(codes)])

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from goldless.errors import VotesError
+from goldless.io.frames import codes_of, distinct_in
 from goldless.votes.alphabet import MISSING, UNKNOWN, Alphabet, NewLabels, as_classes, distinct_labels
 from goldless.votes.votes import Votes
 
@@ -29,6 +30,8 @@ class LabelTable:
         Returns the label in a row and a column.
     voters, items : ndarray or None
         Names of the columns, if they are all strings, and of the rows.
+    arrow : pyarrow.Table or None
+        The columns, if Arrow has them: it finds their labels and codes faster.
     """
 
     shape: tuple[int, int]
@@ -36,6 +39,7 @@ class LabelTable:
     label: Callable[[int, int], Any]
     voters: NDArray | None = None
     items: NDArray | None = None
+    arrow: pa.Table | None = None
 
     def place(self, row: int, column: int) -> str:
         """Return how to call a place in a message."""
@@ -48,11 +52,18 @@ class LabelTable:
 
     def labels(self) -> set:
         """Return the distinct labels, missing ones perhaps among them."""
+        if self.arrow is not None:
+            return {label for column in self.arrow.columns for label in distinct_in(column)}
         return {label for _, values in self.blocks() for label in distinct_labels(values)}
 
     def codes(self, alphabet: Alphabet) -> NDArray[np.int8]:
         """Return the codes of all votes, -2 for labels that are neither classes nor missing."""
         codes: NDArray[np.int8] | None = None
+        if self.arrow is not None:
+            codes = np.empty(self.shape, dtype=np.int8)
+            for number, column in enumerate(self.arrow.columns):
+                codes[:, number] = codes_of(column, alphabet, self.arrow.column_names[number], "votes")
+            return codes
         for index, values in self.blocks():
             of_block = alphabet.codes(values)
             if index is ...:  # all votes in one block: nothing to put together
@@ -92,11 +103,8 @@ class LabelTable:
 
 def table_of(X: Any) -> LabelTable:
     """Read an array or a frame that has rows and columns."""
-    if issparse(X):
-        raise TypeError(
-            "Sparse data was passed: votes must be dense, because a zero that is not stored could be a vote or a "
-            "missing vote; use X.toarray() and say which with missing=0 or by leaving NaN."
-        )
+    if isinstance(X, LabelTable):
+        return X
     table = table_of_frame(X) or table_of_array(X)
     for axis, what in enumerate(("sample(s)", "feature(s)")):
         if table.shape[axis] == 0:
@@ -139,44 +147,66 @@ def table_of_array(X: Any, names: Sequence | None = None, items: NDArray | None 
 
 def table_of_frame(X: Any) -> LabelTable | None:
     """Read a frame column by column, each in its own type; None if X is not a frame."""
-    if isinstance(X, np.ndarray | list | tuple):
-        return None
-    try:
-        import narwhals.stable.v2 as nw
-    except ImportError:
-        return _table_of_frame_without_narwhals(X)
-    try:
-        frame = nw.from_native(X, pass_through=True)
-        if isinstance(frame, nw.LazyFrame):
-            frame = frame.collect()
-    except nw.exceptions.DuplicateError:
-        _refuse_duplicates(list(X.columns if hasattr(X, "to_numpy") else X.column_names))
-        raise
-    if not isinstance(frame, nw.DataFrame):
-        return None
+    table = arrow_table(X)
+    if table is None:
+        if not hasattr(type(X), "columns") or not hasattr(X, "to_numpy"):
+            return None
+        _refuse_duplicates(list(X.columns))
+        return table_of_array(X.to_numpy(), list(X.columns), _row_names(X))  # values that Arrow does not have
 
     def blocks() -> Iterator[tuple[Any, NDArray]]:
-        for position, column in enumerate(frame.iter_columns()):
-            present = np.flatnonzero(~np.asarray(column.is_null().to_numpy(), dtype=bool))
-            yield (present, position), column.drop_nulls().to_numpy()
+        for position, column in enumerate(table.columns):
+            present = column.drop_null()
+            rows = slice(None) if not column.null_count else np.flatnonzero(column.is_valid().to_numpy())
+            yield (rows, position), present.to_numpy()
 
+    names = list(X.columns) if hasattr(X, "index") else table.column_names
     return LabelTable(
-        frame.shape,
+        (table.num_rows, table.num_columns),
         blocks,
-        lambda row, column: frame.item(int(row), int(column)),
-        _strings(frame.columns),
+        lambda row, column: table.column(int(column))[int(row)].as_py(),
+        _strings(names),
         _row_names(X),
+        table,
     )
 
 
-def _table_of_frame_without_narwhals(X: Any) -> LabelTable | None:
-    """Read a frame that turns itself into an array."""
-    if not hasattr(type(X), "columns"):
+def arrow_table(X: Any) -> pa.Table | None:
+    """Return anything that speaks the Arrow C stream interface as a table; None if X is something else.
+
+    Values that Arrow does not have, such as members of an Enum, keep a frame of pandas from becoming one.
+    """
+    if isinstance(X, np.ndarray | list | tuple):
         return None
-    if not hasattr(X, "to_numpy"):
-        raise TypeError(f"A frame of {type(X).__module__.split('.')[0]} is read with narwhals: pip install narwhals")
-    _refuse_duplicates(list(X.columns))
-    return table_of_array(X.to_numpy(), list(X.columns), _row_names(X))
+    if not hasattr(X, "__arrow_c_stream__") and hasattr(X, "collect") and hasattr(X, "collect_schema"):
+        X = X.collect()  # a lazy frame
+    if hasattr(X, "index") and hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas
+        _refuse_duplicates(list(X.columns))
+        try:
+            columns = [pa.array(X.iloc[:, number], from_pandas=True) for number in range(X.shape[1])]
+        except (pa.ArrowException, TypeError, ValueError):
+            return None
+        table = pa.table(columns, names=[str(name) for name in X.columns])
+    elif hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
+        table = pa.table(X)
+        _refuse_duplicates(table.column_names)
+    else:
+        return None
+    if any(pa.types.is_nested(kind) for kind in table.schema.types):
+        return None if hasattr(X, "to_numpy") else table
+    return pa.table([_plain_text(column) for column in table.columns], names=table.column_names)
+
+
+def _plain_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose text is stored plainly: much of Arrow does not take views of text yet."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) and str(kind.value_type) == "string_view":
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
+            for chunk in column.chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.large_string()))
+    return column.cast(pa.large_string()) if str(kind) == "string_view" else column
 
 
 def _row_names(frame: Any) -> NDArray | None:

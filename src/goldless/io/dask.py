@@ -89,7 +89,8 @@ def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | No
         return Passes(DaskEngine(client, packed, len(read.voters), len(alphabet), progress), rows)
 
     voters = np.array(files.voters, dtype=object)
-    return VoteSource(files.alphabet, voters, len(voters), open_in, how=files.how)
+    title = files.id_column or "item"
+    return VoteSource(files.alphabet, voters, len(voters), open_in, how=files.how, item_title=title)
 
 
 def _running_client() -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.io.arrays import table_of
+from goldless.io.files import as_votes
 from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
 from goldless.votes.alphabet import (
     MISSING,
@@ -44,9 +45,9 @@ def encode_votes(
     Parameters
     ----------
     X : array-like or frame of shape (n_items, n_voters)
-        Two to a hundred distinct labels of any type, or numbers; NaN, None and NA are missing votes. Frames of
-        pandas, polars and pyarrow are read column by column (through narwhals). Votes that are encoded already pass
-        through.
+        Two to a hundred distinct labels of any type, or numbers; NaN, None and NA are missing votes. Frames are
+        anything that speaks the Arrow C stream interface. What :func:`~goldless.read_votes` takes besides, such as
+        long frames, sparse matrices (0 is no vote) and records, is read by it. Encoded votes pass through.
     classes : array-like of shape (n_classes,), optional
         Labels there may be, in order, of two (negative, positive); by default those that occur, sorted.
     missing : label, optional
@@ -94,6 +95,7 @@ def encode_by(X: Any, rules: LabelRules, counts: Counts = lambda n_items: None) 
 
     ``counts`` returns how many items each of so many rows stands for: bins are cut by items.
     """
+    X = as_votes(X, rules)
     if isinstance(X, Votes) and X.bins is not None:
         return X
     if isinstance(X, Votes):
@@ -120,11 +122,16 @@ def encode_in(X: Any, alphabet: Alphabet) -> Votes:
 
 def encode_by_bins(X: Any, rules: LabelRules, classes: NDArray, bins: Bins) -> Votes:
     """Encode votes by the bins of a fit."""
+    X = as_votes(X, rules)
     if not isinstance(X, Votes):
         return encode_in_bins(table_of(X), rules, classes, bins)
-    if X.bins is not bins:
-        raise ValueError("these votes were encoded by themselves, not by the bins of the fit: pass them as numbers")
-    return X
+    if X.bins is bins:
+        return X
+    if X.answers is None:
+        raise ValueError("the model was fitted to numbers, and these votes are codes of something else")
+    if X.n_voters != bins.n_voters:  # which the caller refuses
+        return X
+    return replace(X, codes=bins.codes(X.answers), classes=classes, bins=bins)
 
 
 def labels_in(X: Any) -> Iterable:

@@ -1,27 +1,48 @@
-"""Votes from a file, long or wide, in any of the formats people have, and a sentence on how it was read."""
+"""The one door: votes from whatever people have, and a sentence on how they were read."""
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from goldless.errors import VotesError
-from goldless.io.readers.columns import Columns, Progress, detect_format, duplicated, open_source
-from goldless.io.readers.other import read_arrow, read_json_lines, read_npz
-from goldless.io.readers.text import read_text
-from goldless.io.roles import ReadOptions, check_names, long_roles
-from goldless.io.tables import VotesFile, long_votes, votes_of_arrays, wide_votes
+import numpy as np
+import pyarrow as pa
+
+from goldless.errors import Note, VotesError
+from goldless.io.arrays import arrow_table
+from goldless.io.readers.base import File, Progress, Read, Reader, ReaderOptions, Roles, empty_file
+from goldless.io.readers.binary import read_sparse
+from goldless.io.readers.columns import duplicated
+from goldless.io.readers.presets import Preset
+from goldless.io.readers.records import table_of_records
+from goldless.io.readers.registry import all_presets, choose, named
+from goldless.io.roles import ReadOptions, check_names, long_roles, plain_title
+from goldless.io.tables import VotesFile, votes_of
 from goldless.votes.alphabet import LabelRules, as_classes
+from goldless.votes.kinds import NumberRules
+from goldless.votes.votes import Votes
 
 VotesFileError = VotesError  # its name in the first edition
 
 __all__ = ["VotesFile", "VotesFileError", "read_votes"]
 
+# files that stand beside votes and never are votes
+_BESIDE = ("readme", "license", "licence", "copying", "changelog", "source", "notes", "requirements", "makefile")
+_NO_VOTES = {
+    *(".md", ".rst", ".py", ".ipynb", ".r", ".sh", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".log", ".html", ".pdf"),
+    *(".png", ".jpg", ".jpeg", ".svg", ".tbi", ".csi", ".bai", ".fai", ".bed", ".lock"),
+}
+_MOST_FILES = 10_000
+
 
 def read_votes(
-    source: str | os.PathLike | BinaryIO,
+    source: Any,
     *,
+    format: str | None = None,  # noqa: A002
     item: str | None = None,
     voter: str | None = None,
     label: str | None = None,
@@ -31,24 +52,36 @@ def read_votes(
     missing: Iterable[Any] = (),
     positive: Any = None,
     classes: Iterable[Any] | None = None,
+    kind: Any = "auto",
+    lower_is_positive: Any = None,
+    positive_from: float | None = None,
+    table: str | None = None,
+    question: str | None = None,
+    pairs: str = "agree",
+    every_call: bool = False,
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8",
     progress: Progress | None = None,
 ) -> VotesFile:
-    r"""Read votes from a file.
+    r"""Read votes from whatever they are in.
 
     Parameters
     ----------
-    source : path or binary stream
-        CSV, TSV, Parquet, Feather, npz or JSON lines, told apart by their first bytes; gzip is undone.
+    source : path, folder, glob, stream, frame, Arrow stream, DuckDB relation, sparse matrix or list of records
+        Files are told apart by what is in them; ``goldless formats`` lists the formats. Frames are anything that
+        speaks the Arrow C stream interface, such as of pandas, polars and pyarrow.
+    format : str, optional
+        Name of the format, if it is not found out rightly.
     item, voter, label : str, optional
-        Columns of a long table, one row a vote. Without them a table is long if its columns have names such as
-        item, worker and label, and wide (one row an item, one column a voter) otherwise.
+        Columns of a long table, one row a vote; of nested JSON such as ``judge.model``. Without them a table is long
+        if its columns have names such as item, worker and label, and wide (one row an item, one column a voter)
+        otherwise.
     id_column : str, optional
         Column of a wide table that names the items.
     truth : str, optional
-        Column (or array of an npz file) of true labels: split off, for scoring only.
+        Column (array, or file of a folder) of true labels: split off, for scoring only. Columns called truth, gold,
+        label, target or expected are never voters.
     ignore : iterable of str
         Columns that are no votes.
     missing : iterable of label
@@ -57,6 +90,20 @@ def read_votes(
         Of two labels the one to call positive; by default the second in sorted order.
     classes : iterable of label, optional
         Labels there may be, in order; by default those that occur, sorted.
+    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
+        What votes are; see :class:`~goldless.LatentSML`.
+    lower_is_positive : bool or list of voters, optional
+        Voters that mean positive by low numbers.
+    positive_from : float, optional
+        The smallest number that means positive.
+    table : str, optional
+        Sheet of a workbook, table or query of a database, array of an npz file.
+    question : str, optional
+        Which question, task or metric, where a file holds several.
+    pairs : {"agree", "games"}, default="agree"
+        A comparison that was judged in both orders is one vote if both agree and a tie otherwise, or two votes.
+    every_call : bool, default=False
+        Take variant calls that a caller's own filter rejects for calls, too.
     delimiter, header, encoding : optional
         How text is to be read, when it is not found out rightly.
     progress : callable, optional
@@ -80,10 +127,21 @@ def read_votes(
            [ 0,  0, -1]], dtype=int8)
     >>> table.how
     'Read as CSV, wide: 2 items (rows) x 3 voters (columns).'
+    >>> read_votes([{"q": 1, "judge": "a", "verdict": "good"}, {"q": 1, "judge": "b", "verdict": "bad"},
+    ...             {"q": 2, "judge": "a", "verdict": "good"}], item="q").how
+    "Read as records, long ('q', 'judge', 'verdict'): 3 votes of 2 voters on 2 items."
     """
-    rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
-    options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules)
-    return read_table(source, options, delimiter=delimiter, header=header, encoding=encoding, progress=progress)
+    if pairs not in ("agree", "games"):
+        raise ValueError(f"pairs must be 'agree' or 'games', got {pairs!r}")
+    numbers = NumberRules.of(kind, lower_is_positive, positive_from)
+    listed = None if classes is None else as_classes(list(classes))
+    rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
+    reader = ReaderOptions(
+        delimiter, header, encoding, table, question, pairs, every_call, truth, Roles(item, voter, label), progress
+    )
+    return read_table(
+        source, ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader)
+    )
 
 
 def labels_of(missing: Any) -> tuple:
@@ -91,41 +149,255 @@ def labels_of(missing: Any) -> tuple:
     return (missing,) if isinstance(missing, str | int | float) else tuple(missing)
 
 
-def read_table(
-    source: str | os.PathLike | BinaryIO,
-    options: ReadOptions,
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str = "utf-8",
-    progress: Progress | None = None,
-) -> VotesFile:
-    """Read votes from a file as :func:`read_votes` does."""
-    stream, name, size = open_source(source)
-    with stream:
-        kind = detect_format(stream, name)
-        if kind == "npz":
-            return votes_of_arrays(read_npz(stream, name), options, name)
-        if kind in ("parquet", "feather"):
-            table = read_arrow(stream, name, kind)
-        elif kind == "jsonl":
-            table = read_json_lines(stream, name, size=size, progress=progress)
-        else:
-            table = read_text(
-                stream, name, delimiter=delimiter, header=header, encoding=encoding, size=size, progress=progress
-            )
-    twice = duplicated(column.name for column in table.columns)
+def read_table(source: Any, options: ReadOptions) -> VotesFile:
+    """Read votes as :func:`read_votes` does."""
+    if isinstance(source, VotesFile):
+        return source
+    if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
+        return _read_files(source, options)
+    return _finish(_read_memory(source), options, "votes", ())
+
+
+# -- files --------------------------------------------------------------------------------------------------
+
+
+def _read_files(source: str | os.PathLike | BinaryIO, options: ReadOptions) -> VotesFile:
+    files, root = find_files(source)
+    if len(files) == 1 and not files[0].head.strip():
+        raise empty_file(files[0].name)
+    notes: list[Note] = []
+    asked = None if options.format is None else named(options.format)
+    if asked is not None and not isinstance(asked, Preset):
+        reader, chosen = asked, [file for file in files if len(files) == 1 or asked.sniff(file)]
+        if not chosen:
+            raise VotesError("format", f"{root} holds no file in the format {asked.name!r}", where={"file": root})
+    else:
+        reader, chosen, notes = choose(files, root)
+    read = open_with(reader, chosen, root, options)
+    found = _finish(read, options, root if len(chosen) > 1 else chosen[0].name, notes)
+    paths = tuple(file.path for file in chosen if file.path is not None)
+    return replace(found, files=paths, format=found.format or reader.name)
+
+
+def find_files(source: str | os.PathLike | BinaryIO) -> tuple[list[File], str]:
+    """Return the files of a path, a folder, a pattern or a stream, and how to call all of them."""
+    if not isinstance(source, str | os.PathLike):
+        return [File(source)], "standard input"
+    name = os.fspath(source)
+    path = Path(name)
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*") if file.is_file() and _may_hold_votes(file, path))
+        if not found:
+            raise VotesError("empty", f"{path} is a folder without files of votes", where={"file": str(path)})
+    elif not path.exists() and glob.has_magic(name):
+        found = sorted(Path(one) for one in glob.glob(name, recursive=True) if Path(one).is_file())
+        if not found:
+            raise VotesError("unreadable", f"no file matches {name}", where={"file": name})
+    else:
+        return [File(path)], name
+    if len(found) > _MOST_FILES:
+        raise VotesError("too-large", f"{name} holds more than {_MOST_FILES:,} files", where={"file": name})
+    return [File(one) for one in found], name
+
+
+def _may_hold_votes(file: Path, root: Path) -> bool:
+    inner = file.relative_to(root)
+    if any(part.startswith((".", "_")) for part in inner.parts):
+        return False
+    if file.name.lower().startswith(_BESIDE) and file.suffix.lower() in ("", ".txt", ".md", ".rst"):
+        return False
+    return file.suffix.lower() not in _NO_VOTES
+
+
+def open_with(reader: Reader, files: Sequence[File], root: str, options: ReadOptions) -> Read:
+    """Read files with a reader; several tables are parts of one, or one voter each."""
+    if len(files) == 1 or reader.together:
+        return reader.open(files, options.reader)
+    if reader.name in ("csv", "parquet", "feather", "excel", "json"):
+        return _read_folder(reader, files, root, options)
+    names = ", ".join(Path(file.name).name for file in files[:4]) + (", ..." if len(files) > 4 else "")
+    raise VotesError(
+        "several", f"{root} holds {len(files)} files of {reader.title}: {names}", "name-file", {"file": root}
+    )
+
+
+def _read_folder(reader: Reader, files: Sequence[File], root: str, options: ReadOptions) -> Read:
+    """Read a folder of tables: one a voter, each with names of items and votes; or parts of one table."""
+    reads = [(file, reader.open([file], options.reader)) for file in files]
+    reads = [(file, read) for file, read in reads if not file.stem.lower().startswith("sample_submission")]
+    tables = [read.table for _, read in reads]
+    names = [table.column_names for table in tables]
+    same = all(title == names[0] for title in names)
+    if same and (long_roles(names[0], options) is not None or preset_for(names[0]) is not None):
+        return _stacked(reads, root)
+    if all(len(title) == 2 for title in names) and (item := _shared_items(tables)) is not None:
+        return _one_voter_a_file(reads, item)
+    if same and len(names[0]) > 2:
+        return _stacked(reads, root)
+    titles = ", ".join(Path(file.name).name for file, _ in reads[:4]) + (", ..." if len(reads) > 4 else "")
+    raise VotesError(
+        "several",
+        f"{root} holds {len(reads)} tables that differ in their columns: {titles}",
+        "name-file",
+        {"file": root},
+    )
+
+
+def _stacked(reads: Sequence[tuple[File, Read]], root: str) -> Read:
+    """Return the parts of one table below each other."""
+    plain = [_undictionaried(read.table) for _, read in reads]
+    try:
+        table = pa.concat_tables(plain, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise VotesError(
+            "types", f"the tables in {root} do not fit together: {error}", where={"file": root}
+        ) from None
+    first = reads[0][1]
+    return replace(first, table=table, how=f"{first.how} in {len(reads):,} files")
+
+
+def _undictionaried(table: pa.Table) -> pa.Table:
+    columns = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def _shared_items(tables: Sequence[pa.Table]) -> str | None:
+    """Return the column that names the same items in every table of two columns."""
+    for title in tables[0].column_names:
+        if not all(title in table.column_names for table in tables):
+            continue
+        named_items = [set(table[title].to_pylist()) for table in tables]
+        unique = all(len(found) == table.num_rows for found, table in zip(named_items, tables, strict=True))
+        if unique and len(set.union(*named_items)) < sum(map(len, named_items)):
+            return title
+    return None
+
+
+def _one_voter_a_file(reads: Sequence[tuple[File, Read]], item: str) -> Read:
+    """Return a long table of files that hold the votes of one voter each."""
+    parts = []
+    for file, read in reads:
+        table = _undictionaried(read.table)
+        (vote,) = [title for title in table.column_names if title != item]
+        voter = pa.array([file.stem] * table.num_rows)
+        parts.append(pa.table([table[item], voter, table[vote]], names=[item, "voter", "vote"]))
+    table = pa.concat_tables(parts, promote_options="permissive")
+    how = f"a folder of {len(reads)} {reads[0][1].how} files, each one voter"
+    return Read(table, how, Roles(item, "voter", "vote"))
+
+
+# -- what is in memory --------------------------------------------------------------------------------------
+
+
+def _read_memory(source: Any) -> Read:
+    """Read a frame, an Arrow stream, a sparse matrix, an array or records."""
+    if hasattr(source, "tocoo"):
+        return read_sparse(source)
+    if isinstance(source, list | tuple) and source and all(isinstance(one, dict) for one in source):
+        table, notes = table_of_records(source, "votes")
+        return Read(table, "records", notes=notes, certain=False)
+    table = arrow_table(source)
+    if table is not None:
+        return Read(table, f"a frame of {type(source).__module__.partition('.')[0]}", certain=False)
+    array = np.asarray(source)
+    if array.ndim != 2:
+        raise TypeError(f"votes are read from files, frames, arrays and records, not from a {type(source).__name__}")
+    names = [f"voter {number + 1}" for number in range(array.shape[1])]
+    columns = [pa.array(array[:, number].tolist(), from_pandas=True) for number in range(array.shape[1])]
+    return Read(pa.table(columns, names=names), "an array", Roles(voters=tuple(names)))
+
+
+# -- roles --------------------------------------------------------------------------------------------------
+
+
+def preset_for(names: Sequence[str]) -> Preset | None:
+    """Return the kind of table that has these columns, if one is known."""
+    found = frozenset(names)
+    return next((preset for preset in all_presets() if preset.fits(found)), None)
+
+
+def _apply_preset(read: Read, options: ReadOptions, name: str) -> tuple[Read, str]:
+    """Return what was read with the roles of a kind of table that its columns show, and the name of that kind."""
+    asked = None if options.format is None else named(options.format)
+    if isinstance(asked, Preset):
+        return asked.read(read, options.reader, name), asked.name
+    if read.roles is None and options.format is None and not options.names_columns:
+        preset = preset_for(read.table.column_names)
+        if preset is not None:
+            return preset.read(read, options.reader, name), preset.name
+    return read, ""
+
+
+def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) -> VotesFile:
+    """Find out the roles, and make votes of the columns."""
+    twice = duplicated(read.table.column_names)
     if twice is not None:
         raise VotesError(
             "same-name", f"{name} has two columns named {twice!r}", "own-names", {"file": name, "column": twice}
         )
-    return _from_columns(table, options, name)
+    read, preset = _apply_preset(read, options, name)
+    if read.roles is None:
+        check_names(read.table.column_names, options, name)
+        roles = long_roles(read.table.column_names, options)
+        if roles is not None and roles.truth is None and options.truth is None:
+            notes = [*notes, *_truth_beside(read, roles)]
+        read = replace(read, roles=roles)
+    elif options.names_columns and read.roles.long:
+        check_names(read.table.column_names, options, name)
+        asked = {role: getattr(options, role) for role in ("item", "voter", "label") if getattr(options, role)}
+        read = replace(read, roles=replace(read.roles, **asked))
+    found = votes_of(read, options, name)
+    return replace(found, notes=(*notes, *found.notes), format=preset)
 
 
-def _from_columns(table: Columns, options: ReadOptions, name: str) -> VotesFile:
-    by_name = {column.name: column for column in table.columns}
-    check_names(by_name, options, name)
-    roles = long_roles(by_name, options)
-    if roles is None:
-        return wide_votes(table, by_name, options, name)
-    return long_votes(table, by_name, roles, options, name)
+def _truth_beside(read: Read, roles: Roles) -> list[Note]:
+    """Say that a long table holds what looks like the truth."""
+    used = (roles.item, roles.voter, roles.label)
+    found = [
+        title
+        for title in read.table.column_names
+        if title not in used and plain_title(title) in ("truth", "gold", "ground_truth", "gold_label", "expected")
+    ]
+    return [
+        Note(
+            f"Column {title!r} was left out, for its name says that it is the truth",
+            "score-truth",
+            {"column": repr(title)},
+        )
+        for title in found[:1]
+    ]
+
+
+def as_votes(X: Any, rules: LabelRules) -> Any:
+    """Return what an estimator is given, as votes where only the door can read it; anything else as it is.
+
+    That is what was read already, sparse matrices, records, and frames whose columns are those of a long table.
+    """
+    if isinstance(X, VotesFile):
+        return X.X
+    if isinstance(X, np.ndarray | Votes):
+        return X
+    records = isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(one, dict) for one in X)
+    if hasattr(X, "tocoo") or records or _is_long_frame(X):
+        return read_table(X, ReadOptions(rules=rules)).X
+    return X
+
+
+def _is_long_frame(X: Any) -> bool:
+    """Whether a frame has the columns of a long table, or of a tool's."""
+    if hasattr(X, "collect_schema"):
+        names = X.collect_schema().names()
+    else:
+        names = getattr(X, "columns", None)
+    names = getattr(X, "column_names", None) if names is None or callable(names) else names
+    if names is None or isinstance(X, list | tuple):
+        return False
+    titles = [title for title in names if isinstance(title, str)]
+    if len(titles) < 3 or len(titles) != len(list(names)):
+        return False
+    if preset_for(titles) is not None:
+        return True
+    return len(titles) <= _MOST_LONG_COLUMNS and long_roles(titles, ReadOptions()) is not None
+
+
+_MOST_LONG_COLUMNS = 6  # of a frame whose columns are an item, a voter, a label and what is noted beside them

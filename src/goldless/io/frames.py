@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
+from goldless.io.readers.columns import nested_column
 from goldless.kernels.bits import plane_bytes, value_planes
 from goldless.votes.alphabet import MAX_CLASSES, MISSING, UNKNOWN, Alphabet, NewLabels, listed, short_repr
 from goldless.votes.rows import Rows
@@ -33,7 +35,7 @@ def rows_of_batch(batch: Any, voters: Sequence[str], alphabet: Alphabet, name: s
     strangers: set = set()
     for number, title in enumerate(voters):
         array = batch.column(title)
-        codes = _codes(array, alphabet, title, name)
+        codes = codes_of(array, alphabet, title, name)
         byte, bit = divmod(number, 8)
         lowest = codes.min(initial=0)
         if lowest < 0:
@@ -67,8 +69,6 @@ def _some_labels(array: Any, alphabet: Alphabet, row: int, title: str, name: str
 
 def truth_of_batch(column: Any, alphabet: Alphabet, name: str) -> NDArray[np.int8]:
     """Return the codes of a column of true labels, -1 where there is none."""
-    import pyarrow as pa
-
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     labels = encoded.dictionary.to_pylist()
     codes = np.array([*map(alphabet.code, labels), MISSING], dtype=np.int8)
@@ -89,10 +89,11 @@ def unknown_truth(label: Any, alphabet: Alphabet, name: str) -> VotesError:
     )
 
 
-def _codes(array: Any, alphabet: Alphabet, title: str, name: str) -> NDArray[np.int8]:
+def codes_of(array: Any, alphabet: Alphabet, title: str, name: str) -> NDArray[np.int8]:
     """Return the codes of a column: -1 missing, -2 unknown."""
-    import pyarrow as pa
-
+    if isinstance(array, pa.ChunkedArray):
+        parts = [codes_of(chunk, alphabet, title, name) for chunk in array.chunks]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int8)
     kind = array.type
     if pa.types.is_nested(kind):
         raise nested_column(title, kind, name)
@@ -121,13 +122,6 @@ def _bits_of(array: Any) -> NDArray[np.bool_]:
     return bits[array.offset - 8 * first :][: len(array)].view(np.bool_)
 
 
-def nested_column(title: str, kind: Any, name: str) -> VotesError:
-    """Return the error of a column of lists or the like."""
-    return VotesError(
-        "nested", f"{name}: column {title!r} holds {kind}", "plain-values", {"file": name, "column": title}
-    )
-
-
 def _codes_of_values(values: NDArray, alphabet: Alphabet, absent: NDArray[np.bool_] | None) -> NDArray[np.int8]:
     """Code a column of numbers, one comparison of the whole column for each number that occurs."""
     codes = np.zeros(len(values), dtype=np.int8) if absent is None else -absent.view(np.int8)
@@ -148,3 +142,11 @@ def _codes_of_values(values: NDArray, alphabet: Alphabet, absent: NDArray[np.boo
         labels, inverse = np.unique(values[rest], return_inverse=True)
         codes[rest] = np.array([alphabet.code(label) for label in labels.tolist()], dtype=np.int8)[inverse]
     return codes
+
+
+def distinct_in(column: Any) -> list:
+    """Return the distinct values of a column, None perhaps among them."""
+    if pa.types.is_dictionary(column.type):
+        parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        return [value for part in parts for value in part.dictionary.take(part.indices.unique().drop_null()).to_pylist()]
+    return column.unique().to_pylist()

@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.errors import VotesError
-from goldless.io.encode import alphabet_of_blocks, columns_of, encode_in, policy
+from goldless.errors import Note, VotesError, warn_user
+from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, policy
 from goldless.io.files import labels_of, read_table
 from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
+from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.stream import TableReader, understand
 from goldless.io.roles import ReadOptions
 from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import Alphabet, LabelRules, as_classes
 from goldless.votes.bins import Bins
 from goldless.votes.engine import StreamEngine
+from goldless.votes.kinds import NumberRules
 from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT
@@ -42,6 +44,10 @@ class VoteStream:
         kinds and long tables are read into memory); or blocks, each an array or frame of rows. A callable is called,
         and an object is iterated over, once for every pass; an iterator can be gone through once only, so its
         patterns must fit in memory.
+    format : str, optional
+        Name of the format of files, if it is not found out rightly.
+    item, voter, label : str, optional
+        Columns of a long table.
     id_column : str, optional
         Column of files that names the items; found out if not given.
     truth : str, optional
@@ -54,8 +60,12 @@ class VoteStream:
         The label to call positive.
     classes : iterable of label, optional
         Labels there may be, in order; by default those that occur, sorted.
+    kind, lower_is_positive, positive_from : optional
+        What votes are, if the estimator does not say it; see :class:`~goldless.LatentSML`.
     delimiter, header, encoding : optional
         How text is read, when it is not found out rightly.
+    table, question, pairs, every_call : optional
+        As of :func:`~goldless.read_votes`.
     batch_rows : int, default=65536
         Rows of a record batch.
     memory_limit : int, default=2**28
@@ -79,15 +89,26 @@ class VoteStream:
         self,
         source: Any,
         *,
+        format: str | None = None,  # noqa: A002
+        item: str | None = None,
+        voter: str | None = None,
+        label: str | None = None,
         id_column: str | None = None,
         truth: str | None = None,
         ignore: Iterable[str] = (),
         missing: Iterable[Any] = (),
         positive: Any = None,
         classes: Iterable[Any] | None = None,
+        kind: Any = "auto",
+        lower_is_positive: Any = None,
+        positive_from: float | None = None,
         delimiter: str | None = None,
         header: bool | None = None,
         encoding: str = "utf-8",
+        table: str | None = None,
+        question: str | None = None,
+        pairs: str = "agree",
+        every_call: bool = False,
         batch_rows: int = 1 << 16,
         memory_limit: int = MEMORY_LIMIT,
         client: Any = None,
@@ -99,8 +120,13 @@ class VoteStream:
         self.memory_limit = memory_limit
         self.client = client
         self._progress = progress
-        rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
-        self._options = ReadOptions(id_column=id_column, truth=truth, ignore=frozenset(ignore), rules=rules)
+        self._told = False
+        numbers = NumberRules.of(kind, lower_is_positive, positive_from)
+        listed = None if classes is None else as_classes(list(classes))
+        rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
+        roles = Roles(item, voter, label)
+        reader = ReaderOptions(delimiter, header, encoding, table, question, pairs, every_call, truth, roles)
+        self._options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader)
         self._reader = TableReader(batch_rows, delimiter, header, encoding)
 
     def __repr__(self) -> str:
@@ -120,7 +146,7 @@ class VoteStream:
         rules = rules.besides(self._options.rules)
         known = None if bins is None else NumberAlphabet.of(rules.classes, bins, rules)  # type: ignore[arg-type]
         if isinstance(self.source, str | os.PathLike):
-            return self._open_files(replace(self._options, rules=rules))
+            return self._open_files(replace(self._options, rules=rules), bins, rules.classes)
         if is_dask(self.source):
             from goldless.io.dask import open_dask
 
@@ -152,13 +178,14 @@ class VoteStream:
         found = votes.find_rows(names) if isinstance(votes, VoteSource) else find_items(votes, names)
         return {names[name]: row for name, row in found.items()}
 
-    def _open_files(self, options: ReadOptions) -> VoteSource | Votes:
+    def _open_files(self, options: ReadOptions, bins: Bins | None, classes: Any) -> VoteSource | Votes:
         reader = self._reader
         files = understand(self.source, options, reader)
         if files is None:
-            return read_table(
-                self.source, options, delimiter=reader.delimiter, header=reader.header, encoding=reader.encoding
-            ).votes
+            found = read_table(self.source, options)
+            self._say(found.notes)
+            return found.votes if bins is None else encode_by_bins(found.votes, options.rules, classes, bins)
+        self._say(files.notes)
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
 
@@ -171,7 +198,14 @@ class VoteStream:
 
         voters = np.array(files.voters, dtype=object)
         limit = self.memory_limit
-        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how)
+        title = files.id_column or "item"
+        return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
+
+    def _say(self, notes: Iterable[Note]) -> None:
+        """Warn of what was left out, once for every stream."""
+        for note in () if self._told else notes:
+            warn_user(str(note))
+        self._told = True
 
     def _open_blocks(self, rules: LabelRules, known: NumberAlphabet | None) -> VoteSource:
         source = self.source

@@ -1,39 +1,51 @@
-"""What the columns of a file are: votes, names of items, truth; a wide table or a long one."""
+"""What the columns of a table are: votes, names of items, truth, and what is none of these; a wide table or a long one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldless.errors import VotesError
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.errors import Note, VotesError
+from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
 from goldless.spelling import nearest
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
+from goldless.votes.kinds import are_in_order, judge_labels, ranks_as_codes
 
 _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),
-    *("sample", "sample_id", "instance", "unit", "unit_id", "document", "doc", "doc_id", "variant", "site", "row"),
-    *("row_id", "id", "index", "unnamed:_0", ""),
+    *("sample", "sample_id", "instance", "instance_id", "unit", "unit_id", "document", "doc", "doc_id", "variant"),
+    *("site", "row", "row_id", "trace_id", "traceid", "span_id", "pair_id", "prompt_id", "image", "image_id"),
+    *("id", "index", "unnamed:_0", ""),
 )
 
 _VOTER_NAMES = (
-    *("voter", "voter_id", "worker", "worker_id", "workerid", "annotator", "annotator_id", "judge", "judge_id"),
-    *("rater", "rater_id", "caller", "coder", "reader", "labeler", "labeller", "source", "classifier", "user"),
-    *("user_id", "model"),
+    *("voter", "voter_id", "worker", "worker_id", "workerid", "annotator", "annotator_id", "annotators", "judge"),
+    *("judge_id", "judge_name", "rater", "rater_id", "caller", "coder", "reader", "labeler", "labeller", "grader"),
+    *("evaluator", "performer", "source", "classifier", "user", "user_id", "model"),
 )
 
 _LABEL_NAMES = (
-    *("label", "vote", "answer", "response", "verdict", "rating", "class", "annotation", "judgement", "judgment"),
-    *("call", "prediction", "value"),
+    *("label", "vote", "answer", "response", "verdict", "rating", "class", "annotation", "annotations", "judgement"),
+    *("judgment", "call", "grade", "prediction", "decision", "value", "score"),
 )
 
-TRUTH_NAMES = {"truth", "gold", "y_true", "true_label", "gold_label", "ground_truth", "y", "target"}
+TRUTH_NAMES = {
+    *("truth", "gold", "golden", "label", "labels", "target", "expected", "y_true", "true_label", "gold_label"),
+    *("ground_truth", "groundtruth", "gold_standard", "answer_key", "is_correct_gold"),
+}
+_ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for the truth or for no voter at all
+_OWN_VALUES = 3  # a column of so many values that no other has is no voter
+_MOST_WORDS = 1000  # distinct values of a column that are compared with those of others
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a user may say about a file; see :func:`read_votes`."""
+    """What a user may say about votes; see :func:`goldless.read_votes`."""
 
     item: str | None = None
     voter: str | None = None
@@ -42,41 +54,51 @@ class ReadOptions:
     truth: str | None = None
     ignore: frozenset[str] = frozenset()
     rules: LabelRules = field(default_factory=LabelRules)
+    format: str | None = None
+    reader: ReaderOptions = field(default_factory=ReaderOptions)
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether the user said which columns are which."""
+        return any((self.item, self.voter, self.label, self.id_column))
 
 
-def check_names(by_name: dict[str, Column], options: ReadOptions, name: str) -> None:
+def check_names(names: Collection[str], options: ReadOptions, name: str) -> None:
     """Refuse names of columns that are not there."""
     roles = {"item": "item", "voter": "voter", "label": "label", "truth": "truth", "id_column": "id"}
     for role, wanted in (
         *((f"{role} column", getattr(options, name)) for name, role in roles.items()),
         *(("column to ignore", ignored) for ignored in sorted(options.ignore)),
     ):
-        if wanted is not None and wanted not in by_name:
-            there = ", ".join(repr(column) for column in list(by_name)[:8]) + (", ..." if len(by_name) > 8 else "")
+        if wanted is not None and wanted not in names:
+            there = ", ".join(repr(column) for column in list(names)[:8]) + (", ..." if len(names) > 8 else "")
             raise VotesError(
                 "unknown-column",
-                f"the {role} {wanted!r} is not in {name}"
-                + (nearest(wanted, by_name) or f"; its columns are {there}"),
+                f"the {role} {wanted!r} is not in {name}" + (nearest(wanted, names) or f"; its columns are {there}"),
                 where={"file": name, "column": wanted},
             )
 
 
-def long_roles(by_name: dict[str, Column], options: ReadOptions) -> tuple[str, str, str] | None:
-    """Return the columns (item, voter, label) of a long table, or None for a wide one."""
+def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
+    """Return the columns of a long table by what the user says and by usual names, or None for a wide table.
+
+    The last part of a name with dots will do, as of ``judge.model``.
+    """
     asked = (options.item, options.voter, options.label)
     if options.id_column is not None and not any(asked):
         return None
-    plain = {
-        plain_title(title): title
-        for title in reversed(list(by_name))
-        if title not in (options.truth, *options.ignore)
-    }
-    found = []
-    for given, names in zip(asked, (_ITEM_NAMES, _VOTER_NAMES, _LABEL_NAMES), strict=True):
-        found.append(given or next((plain[known] for known in names if known in plain), None))
+    usable = [title for title in reversed(names) if title not in (options.truth, *options.ignore)]
+    plain = {plain_title(title.rpartition(".")[2]): title for title in usable}
+    plain |= {plain_title(title): title for title in usable}
+    found: list[str | None] = []
+    for given, known in zip(asked, (_ITEM_NAMES, _VOTER_NAMES, _LABEL_NAMES), strict=True):
+        taken = {*asked, *found}
+        found.append(
+            given or next((plain[word] for word in known if word in plain and plain[word] not in taken), None)
+        )
     item, voter, label = found
     if item is not None and voter is not None and label is not None:
-        return item, voter, label
+        return Roles(item, voter, label)
     if any(asked):
         lacking = [role for role, column in zip(("item", "voter", "label"), found, strict=True) if column is None]
         raise VotesError("lacking-column", "a long table needs three columns", "lacking-roles", lacking=lacking)
@@ -88,15 +110,63 @@ def plain_title(title: str) -> str:
     return title.strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def wide_roles(
-    table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str
-) -> tuple[Column | None, list[Column]]:
-    """Return the column that names the items, if there is one, and the columns of votes."""
+@dataclass(frozen=True, eq=False)
+class WideRoles:
+    """What the columns of a wide table are.
+
+    Attributes
+    ----------
+    items : Column or None
+        The column that names the items.
+    voters : list of Column
+        The columns of votes.
+    notes : tuple of Note
+        Which columns were left out.
+    scores : bool
+        Whether the votes are numbers and no labels.
+    """
+
+    items: Column | None
+    voters: list[Column]
+    notes: tuple[Note, ...] = ()
+    scores: bool = False
+
+
+def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
+    """Tell the columns of votes from names of items, from the truth and from what is none of these."""
+    by_name = {column.name: column for column in table.columns}
     rest = [column for column in table.columns if column.name != options.truth and column.name not in options.ignore]
     items = by_name[options.id_column] if options.id_column is not None else _id_column(rest, table.named)
     voters = [column for column in rest if column is not items]
     if not voters:
         raise VotesError("no-columns", f"{name} has no column of votes left", where={"file": name})
+    notes: list[Note] = []
+    truths = [column for column in voters if plain_title(column.name) in TRUTH_NAMES] if table.named else []
+    if truths and len(voters) - len(truths) >= _ENOUGH_VOTERS:
+        if options.truth is None:
+            notes += [
+                Note(
+                    f"Column {column.name!r} was left out, for its name says that it is the truth",
+                    "score-truth",
+                    {"column": repr(column.name)},
+                )
+                for column in truths
+            ]
+            voters = [column for column in voters if column not in truths]
+    left = _metadata(voters) if options.rules.classes is None else []
+    if left:
+        voters = [column for column in voters if column not in left]
+        names = ", ".join(repr(short(column.name)) for column in left[:8])
+        more = f" and {len(left) - 8} more" if len(left) > 8 else ""
+        are = "columns" if len(left) > 1 else "column"
+        notes.append(Note(f"Left out, for they share no label with the others: {are} {names}{more}"))
+    scores = are_numbers(voters, options.rules)
+    if not scores:
+        _refuse_what_is_no_vote(voters, options, name)
+    return WideRoles(items, voters, tuple(notes), scores)
+
+
+def _refuse_what_is_no_vote(voters: list[Column], options: ReadOptions, name: str) -> None:
     for column in voters:
         if len(column.values) > MAX_CLASSES:
             scores = are_probabilities(column.values)
@@ -107,22 +177,166 @@ def wide_roles(
                 "scores" if scores else "not-votes",
                 {"file": name, "column": column.name},
             )
-    return items, voters
+    words = {word for column in voters for word in _words(column)}
+    many = options.rules.classes is None and len(words) > _OWN_VALUES
+    if many and (stranger := _worst_stranger(voters)) is not None:
+        raise VotesError(
+            "no-common-label",
+            f"column {short(stranger.name)!r} of {name} shares no label with the others, so they are not votes on "
+            "one question",
+            "long-or-drop",
+            {"file": name, "column": stranger.name},
+        )
+
+
+def _words(column: Column) -> set:
+    """Return the values of a column without their spelling: numbers as numbers, text in small letters."""
+    return {_word(value) for value in column.values[:_MOST_WORDS]}
+
+
+def _word(value: Any) -> Any:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return str(value).casefold()
+
+
+def _metadata(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns that are no votes, if the others are: those that share no label with any of them.
+
+    A voter may know one class of its own, as rules do that fire on it or not at all: so a column of one or two values
+    is taken for a voter if it has gaps.
+    """
+    words = [_words(column) for column in columns]
+    numeric = [column for column in columns if _is_numeric(column)]
+    few = [number for number, column in enumerate(columns) if len(column.values) <= MAX_CLASSES]
+    apart = {
+        number
+        for number, column in enumerate(columns)
+        if number not in few
+        or (column.values and _is_apart(number, words, few) and _is_no_rule(column, words[number]))
+    }
+    kept = [number for number in range(len(columns)) if number not in apart]
+    if not apart:
+        return []
+    if len(kept) >= _ENOUGH_VOTERS and any(words[i] & words[j] for i in kept for j in kept if i < j):
+        return [columns[number] for number in sorted(apart)]
+    scores = [column for column in numeric if len(column.values) > 2]
+    if len(scores) >= _ENOUGH_VOTERS and _share_a_scale(scores):  # numbers beside texts
+        return [column for column in columns if not _is_numeric(column)]
+    return []
+
+
+def _is_apart(number: int, words: list[set], few: list[int]) -> bool:
+    return all(words[number].isdisjoint(words[other]) for other in few if other != number)
+
+
+def _is_no_rule(column: Column, words: set) -> bool:
+    return len(words) >= _OWN_VALUES or bool((column.positions >= 0).all())
+
+
+def _share_a_scale(columns: Sequence[Column]) -> bool:
+    """Whether columns of numbers lie in ranges that overlap, as scores of one thing do."""
+    ranges = [(min(map(float, column.values)), max(map(float, column.values))) for column in columns]
+    return max(low for low, _ in ranges) <= min(high for _, high in ranges)
+
+
+def _is_numeric(column: Column) -> bool:
+    try:
+        return bool(column.values) and all(float(value) == float(value) for value in column.values)
+    except (TypeError, ValueError):
+        return False
+
+
+def are_numbers(
+    columns: Sequence[Column], rules: LabelRules, answers: Callable[[], NDArray[np.float64]] | None = None
+) -> bool:
+    """Whether columns hold numbers and no labels: as the user says, or as they look.
+
+    ``answers`` returns the numbers of every voter in a column, if the columns are not those of voters.
+    """
+    said = rules.numbers
+    filled = [column for column in columns if column.values]
+    if said.are_labels or (rules.classes is not None and not said.are_numbers) or not filled:
+        return False
+    if said.are_numbers:
+        return True
+    if not all(map(_is_numeric, filled)):
+        return False
+    draft = rules.alphabet_draft(text=True)
+    values = {float(value) for column in filled for value in column.values if not draft.means_missing(value)}
+    if len(values) > MAX_CLASSES:
+        return answers is not None or (len(filled) >= _ENOUGH_VOTERS and _share_a_scale(filled))
+    whole = [int(value) if value == int(value) else value for value in values]
+    judged = judge_labels(whole, codes_of_classes=True)
+    if judged != "grades":
+        return judged != "labels"
+    table = np.column_stack([column_of_numbers(column, rules) for column in filled]) if answers is None else answers()
+    return are_in_order(ranks_as_codes(table, values), len(values))
+
+
+def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
+    """Return a column as numbers, NaN where a vote is missing."""
+    draft = rules.alphabet_draft(text=True)
+    try:
+        values = [np.nan if draft.means_missing(value) else float(value) for value in column.values]
+    except (TypeError, ValueError):
+        strange = next(value for value in column.values if not _is_a_number(value) and not draft.means_missing(value))
+        raise VotesError(
+            "no-number",
+            f"{short(str(strange))!r} in column {short(column.name)!r} is no number, and the votes are to be numbers",
+            "kind-labels",
+            {"column": column.name, "label": strange},
+        ) from None
+    return np.array([*values, np.nan])[column.positions]
+
+
+def _is_a_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _worst_stranger(columns: Sequence[Column]) -> Column | None:
+    """Return a column of several values that no other column has, if that is odd.
+
+    Voters may each know one class, as rules do that fire on it or not at all. A column of three words of its own is
+    no such voter, nor one of two where no two columns share a word.
+    """
+    words = [{str(value).casefold() for value in column.values if isinstance(value, str)} for column in columns]
+    apart = [
+        number
+        for number, own in enumerate(words)
+        if own and own.isdisjoint(set().union(*words[:number], *words[number + 1 :]))
+    ]
+    others = [number for number in range(len(columns)) if columns[number].values]
+    least = 2 if apart == others else _OWN_VALUES
+    found = max(apart, key=lambda number: len(words[number]), default=None)
+    if found is None or len(others) < 2 or len(words[found]) < least:
+        return None
+    return columns[found]
 
 
 def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
-    """Return the first column if it names items: by its own name, or by holding many values that no other holds."""
+    """Return the column that names items: by its own name, or the first by holding many values that no other holds."""
     if len(columns) < 2:
         return None
     first, others = columns[0], columns[1:]
     if named and plain_title(first.name) in _ITEM_NAMES and len(first.values) > 2:
         return first
-    if len(first.values) <= 3 or are_probabilities(first.values):
-        return None
-    if len(first.values) == len(first.positions):
-        return first
-    votes = {value for column in others if len(column.values) <= MAX_CLASSES for value in column.values}
-    return first if votes and not votes.intersection(first.values) else None
+    if len(first.values) > 3 and not are_probabilities(first.values):
+        if len(first.values) == len(first.positions):
+            return first
+        votes = {value for column in others if len(column.values) <= MAX_CLASSES for value in column.values}
+        if votes and not votes.intersection(first.values):
+            return first
+    if named:  # anywhere else a name must say it, and every row have its own
+        for column in others:
+            if plain_title(column.name) in _ITEM_NAMES and len(column.values) == len(column.positions) > 2:
+                return column
+    return None
 
 
 def short(value: Any, length: int = 40) -> str:

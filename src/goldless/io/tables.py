@@ -1,44 +1,64 @@
-"""Columns whose meaning is known to votes: wide tables, long tables and arrays."""
+"""Tables whose columns are understood to votes: wide tables and long ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError
+from goldless.io.arrays import table_of_array
 from goldless.io.frames import unknown_truth
-from goldless.io.readers.columns import MAX_COLUMNS, Column, Columns, duplicated, empty_file, too_wide
-from goldless.io.readers.other import factorise
-from goldless.io.roles import TRUTH_NAMES, ReadOptions, plain_title, short, wide_roles
-from goldless.votes.alphabet import MAX_CLASSES, MISSING, UNKNOWN, Alphabet, listed, reading_of, same_text
+from goldless.io.numbers import encode_numbers, kinds_in
+from goldless.io.readers.base import MAX_COLUMNS, Read, Roles
+from goldless.io.readers.columns import Column, Columns, column_of
+from goldless.io.roles import ReadOptions, WideRoles, are_numbers, column_of_numbers, short, wide_roles
+from goldless.votes.alphabet import (
+    MAX_CLASSES,
+    MISSING,
+    UNKNOWN,
+    Alphabet,
+    are_probabilities,
+    listed,
+    reading_of,
+    same_text,
+)
 from goldless.votes.votes import Votes
 
 _MAX_CELLS = 4_000_000_000
 _MAX_LABELS = 126  # classes and words for "no vote", as int8
-_LABELS_OF_ONE_TABLE = 3  # two classes, and a word for "no vote"
-_OWN_VALUES = 3  # a column of so many values that no other has is no voter
 
 
 @dataclass(frozen=True, eq=False)
 class VotesFile:
-    """Votes as read from a file.
+    """Votes as they were read; every estimator and every command takes it for X.
 
     Attributes
     ----------
     votes : Votes
-        Codes, classes, names of the voters and of the items; every estimator takes it for X.
+        Codes, classes, names of the voters and of the items.
     truth : ndarray of shape (n_items,) or None
         Codes of the true labels, -1 where there is none. For scoring only.
     how : str
-        One sentence on how the file was read.
+        One sentence on how the votes were read.
     notes : tuple of Note
-        What may have been read otherwise than it was meant; ``str`` makes a sentence of each.
+        What was left out, and what may have been read otherwise than it was meant; ``str`` makes a sentence of each.
     name : str
         Where the votes came from.
+    gold : dict
+        Known labels of golden tasks, by row: what ``anchors`` of a fit takes.
+    at_least : int or None
+        Only items that at least so many voters call positive are there: rows nobody called are missing.
+    format : str
+        Name of the format.
+    files : tuple of Path
+        Files that were read.
+    item_title : str
+        How the user calls the column of the items.
     """
 
     votes: Votes
@@ -46,78 +66,151 @@ class VotesFile:
     how: str
     notes: tuple[Note, ...] = ()
     name: str = "votes"
+    gold: dict[int, Any] = field(default_factory=dict)
+    at_least: int | None = None
+    format: str = ""
+    files: tuple[Path, ...] = ()
+    item_title: str = "item"
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.votes.n_items
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return self.votes.n_voters
+
+    @property
+    def n_votes(self) -> int:
+        """Number of votes that are not missing."""
+        return int((np.asarray(self.votes.codes) >= 0).sum())
+
+    @property
+    def voters(self) -> list[str]:
+        """Names of the voters."""
+        names = self.votes.voters
+        return [f"voter {number + 1}" for number in range(self.n_voters)] if names is None else list(map(str, names))
+
+    @property
+    def items(self) -> NDArray | None:
+        """Names of the items, if they have names."""
+        return self.votes.items
+
+    @property
+    def X(self) -> Votes:
+        """What estimators are given."""
+        return self.votes
+
+    def __repr__(self) -> str:
+        return f"<{self.how}>"
 
 
-def wide_votes(table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str) -> VotesFile:
+def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
+    """Turn what a reader gave, its roles known or to be found out, into votes."""
+    names = read.table.column_names
+    rules = options.rules
+    if rules.classes is None and read.classes is not None and not rules.missing:
+        rules = replace(rules, classes=np.array(read.classes))
+    if rules.classes is None and not rules.missing and read.missing:
+        rules = replace(rules, missing=read.missing)
+    if rules.positive is None and read.positive is not None and rules.classes is None:
+        rules = replace(rules, positive=read.positive)
+    options = replace(options, rules=rules)
+    roles = read.roles
+    if roles is None or not roles.long:
+        wanted = names
+        if roles is not None and roles.voters is not None:
+            voters = [title for title in roles.voters if title not in options.ignore]
+            truth = options.truth if options.truth in names else roles.truth
+            wanted = [title for title in (roles.item, *voters, truth) if title is not None]
+        columns = Columns([column_of(title, read.table[title], name) for title in wanted], read.how, read.named)
+        found = wide_votes(columns, read, options, name)
+    else:
+        found = long_votes(read, roles, options, name)
+    return replace(found, notes=(*read.notes, *found.notes), at_least=read.at_least)
+
+
+# -- wide tables --------------------------------------------------------------------------------------------
+
+
+def wide_votes(table: Columns, read: Read, options: ReadOptions, name: str) -> VotesFile:
     """Read the columns of a wide table: one row an item, one column a voter."""
-    return _read_wide(table, by_name, options, name).votes(options, name)
+    return _wide_draft(table, read.roles, options, name, read.certain).votes(options, name)
 
 
-def wide_alphabet(table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str) -> Alphabet:
-    """Return the alphabet of the votes of a wide table."""
-    return _read_wide(table, by_name, options, name).alphabet(options, name)
+def wide_alphabet(table: Columns, options: ReadOptions, name: str) -> tuple[Alphabet, WideRoles]:
+    """Return the alphabet of the votes of a wide table, and what its columns are."""
+    roles = wide_roles(table, options, name)
+    if roles.scores:
+        raise scores_error(roles.voters, name)
+    return _draft_of(table, roles, None, options, name).alphabet(options, name), roles
 
 
-def _read_wide(table: Columns, by_name: dict[str, Column], options: ReadOptions, name: str) -> _Read:
-    items, voters = wide_roles(table, by_name, options, name)
+def scores_error(columns: Sequence[Column], name: str) -> VotesError:
+    """Return the error of numbers where labels are needed."""
+    found = next((column for column in columns if len(column.values) > 2), columns[0])
+    what = "numbers from 0 to 1" if are_probabilities(found.values) else "numbers"
+    return VotesError(
+        "scores",
+        f"column {short(found.name)!r} of {name} holds {len(found.values):,} different {what}, such as "
+        f"{listed(found.values[:2])}",
+        "scores",
+        {"file": name, "column": found.name},
+    )
+
+
+def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name: str, certain: bool) -> _Draft:
+    by_name = {column.name: column for column in table.columns}
+    truth = None if options.truth is None else by_name.get(options.truth)
+    if known is not None and known.voters is not None:
+        voters = [by_name[title] for title in known.voters if title not in options.ignore]
+        item = options.id_column or known.item
+        roles = WideRoles(None if item is None else by_name[item], voters, scores=are_numbers(voters, options.rules))
+        if truth is None and options.truth is not None and known.truth is not None:
+            truth = by_name[known.truth]
+    else:
+        roles = wide_roles(table, options, name)
+        if len(roles.voters) == 1 and options.format is None and not options.names_columns:
+            raise VotesError(
+                "one-voter",
+                f"{name} was read as {table.how} with one column of votes, {short(roles.voters[0].name)!r}",
+                "one-voter",
+                {"file": name},
+            )
+    return _draft_of(table, roles, truth, options, name)
+
+
+def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: ReadOptions, name: str) -> _Draft:
+    items, voters = roles.items, roles.voters
     n_items = len(voters[0].positions)
-    labels, positions = _common_labels(voters)
-    words = {label.casefold() for label in labels if isinstance(label, str)}
-    many = options.rules.classes is None and len(words) > _LABELS_OF_ONE_TABLE
-    if many and (stranger := _nothing_in_common(voters)) is not None:
-        raise VotesError(
-            "no-common-label",
-            f"column {short(stranger.name)!r} of {name} shares no label with the others, so they are not votes on "
-            "one question",
-            "long-or-drop",
-            {"file": name, "column": stranger.name},
-        )
-    notes = [
-        Note(f"Column {column.name!r} was read as a voter", "name-truth", {"column": repr(column.name)})
-        for column in voters
-        if options.truth is None and plain_title(column.name) in TRUTH_NAMES
-    ]
-    ids = None if items is None else _item_names(items)
     how = (
         f"Read as {table.how}, wide: {n_items:,} items (rows) x {len(voters):,} voters (columns)"
-        + (f", items named by column {items.name!r}" if items is not None else "")
-        + _truth_words(options)
+        + (f", items named by column {short(items.name)!r}" if items is not None else "")
+        + _truth_words(truth)
         + "."
     )
-    truth = None if options.truth is None else by_name[options.truth]
-    return _Read(labels, positions, [column.name for column in voters], ids, truth, how, notes)
+    ids = None if items is None else items.at_rows()
+    titles = [column.name for column in voters]
+    title = "item" if items is None else items.name
+    if roles.scores:
+        numbers = np.column_stack([column_of_numbers(column, options.rules) for column in voters])
+        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers)
+    labels, positions, joined = _common_labels(voters, options)
+    return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title)
 
 
-def _nothing_in_common(columns: Sequence[Column]) -> Column | None:
-    """Return a column of several values that no other column has, if that is odd.
-
-    Voters may each know one class, as rules do that fire on it or not at all. A column of three words of its own is
-    no such voter, nor one of two where no two columns share a word.
-    """
-    words = [{str(value).casefold() for value in column.values if isinstance(value, str)} for column in columns]
-    apart = [
-        number
-        for number, own in enumerate(words)
-        if own and own.isdisjoint(set().union(*words[:number], *words[number + 1 :]))
-    ]
-    others = [number for number in range(len(columns)) if columns[number].values]
-    least = 2 if apart == others else _OWN_VALUES
-    found = max(apart, key=lambda number: len(words[number]), default=None)
-    if found is None or len(others) < 2 or len(words[found]) < least:
-        return None
-    return columns[found]
-
-
-def _item_names(column: Column) -> NDArray:
-    names = np.array([*column.values, None], dtype=object)
-    return names[column.positions]
-
-
-def _common_labels(columns: Sequence[Column]) -> tuple[list[Any], NDArray[np.int8]]:
-    """Return the labels of all columns, and every vote as a position among them."""
+def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
+    """Return the labels of all columns, every vote as a position among them, and which spellings were joined."""
     labels: dict[Any, int] = {}
     positions = np.empty((len(columns[0].positions), len(columns)), dtype=np.int8)
     read = reading_of(value for column in columns for value in column.values)
+    notes: list[Note] = []
+    if options.rules.classes is None:
+        read, joined = _joined_spellings(read)
+        if joined:
+            notes.append(Note(f"Labels that differ in capital letters only were joined: {joined}"))
     for number, column in enumerate(columns):
         lookup = [labels.setdefault(read[value], len(labels)) for value in column.values]
         if len(labels) > _MAX_LABELS:
@@ -127,22 +220,38 @@ def _common_labels(columns: Sequence[Column]) -> tuple[list[Any], NDArray[np.int
                 "drop-columns" if any(isinstance(label, str) for label in labels) else "scores",
             )
         positions[:, number] = np.array([*lookup, -1], dtype=np.int8)[column.positions]
-    return list(labels), positions
+    return list(labels), positions, notes
 
 
-def long_votes(
-    table: Columns, by_name: dict[str, Column], roles: tuple[str, str, str], options: ReadOptions, name: str
-) -> VotesFile:
+def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
+    """Return readings in which labels that differ in capitals only are one, and words on those."""
+    spellings: dict[str, set[str]] = {}
+    for label in read.values():
+        if isinstance(label, str):
+            spellings.setdefault(label.casefold(), set()).add(label)
+    several = {key: sorted(found) for key, found in spellings.items() if len(found) > 1}
+    if not several:
+        return read, ""
+    one = {label: found[-1] for found in several.values() for label in found}
+    words = "; ".join(" = ".join(map(repr, found)) for found in list(several.values())[:4])
+    return {value: one.get(label, label) if isinstance(label, str) else label for value, label in read.items()}, words
+
+
+# -- long tables --------------------------------------------------------------------------------------------
+
+
+def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> VotesFile:
     """Read the columns of a long table: one row a vote."""
-    item, voter, label = (by_name[role] for role in roles)
-    if len(label.values) > _MAX_LABELS:
-        raise VotesError(
-            "too-many-labels",
-            f"column {label.name!r} of {name} holds {len(label.values):,} different labels, such as "
-            f"{listed(label.values[:2])}",
-            "scores",
-            {"file": name, "column": label.name},
-        )
+    table = read.table
+    assert roles.item is not None
+    assert roles.voter is not None
+    assert roles.label is not None
+    item, voter, label = (column_of(role, table[role], name) for role in (roles.item, roles.voter, roles.label))
+    item, voter = _complete(item, roles.items), _complete(voter, roles.voters)
+    known = (item.positions >= 0) & (voter.positions >= 0)
+    said = known & (label.positions >= 0)
+    _refuse_wrong_guess(read, roles, options, name, item, voter, said)
+    notes = _nameless(known)
     n_items, n_voters = len(item.values), len(voter.values)
     if n_voters > MAX_COLUMNS:
         raise VotesError(
@@ -156,10 +265,36 @@ def long_votes(
             f"{name}: a table of {n_items:,} items x {n_voters:,} voters does not fit in memory",
             where={"file": name},
         )
-    labels, votes = _common_labels([label])
-    whole = (item.positions >= 0) & (voter.positions >= 0)
-    said = whole & (votes[:, 0] >= 0)
+    truth_title = options.truth
+    if truth_title is not None and roles.truth is not None:
+        truth_title = roles.truth
+    elif roles.truth is not None:
+        notes.append(Note("The truth in the file was not read", "score-truth", {"column": repr(roles.truth)}))
+    truth = None if truth_title is None else _of_items(column_of(truth_title, table[truth_title], name), item, name)
+    how = (
+        f"Read as {read.how}, long ({item.name!r}, {voter.name!r}, {label.name!r}): {int(said.sum()):,} votes of "
+        f"{n_voters:,} voters on {n_items:,} items{_truth_words(truth)}."
+    )
     cell = item.positions[said].astype(np.int64) * n_voters + voter.positions[said]
+    names = [str(value) for value in voter.values]
+    ids = np.array([*item.values, None], dtype=object)[:-1]
+
+    def numbers() -> NDArray[np.float64]:
+        answers = np.full(n_items * n_voters, np.nan)
+        answers[cell] = column_of_numbers(label, options.rules)[said]
+        return answers.reshape(n_items, n_voters)
+
+    if are_numbers([label], options.rules, numbers):
+        return _Draft([], None, names, ids, truth, how, notes, item.name, numbers()).votes(options, name)
+    if len(label.values) > _MAX_LABELS:
+        raise VotesError(
+            "too-many-labels",
+            f"column {label.name!r} of {name} holds {len(label.values):,} different labels, such as "
+            f"{listed(label.values[:2])}",
+            "scores",
+            {"file": name, "column": label.name},
+        )
+    labels, votes, joined = _common_labels([label], options)
     flat = np.full(n_items * n_voters, -1, dtype=np.int8)
     flat[cell] = votes[said, 0]
     clash = np.flatnonzero(flat[cell] != votes[said, 0])
@@ -172,28 +307,59 @@ def long_votes(
             "keep-one",
             {"file": name, "item": item.values[one_item], "voter": voter.values[one_voter]},
         )
-    notes = []
     repeated = int(said.sum()) - int((flat >= 0).sum())
     if repeated:
         rows, count = ("row repeats", "counts") if repeated == 1 else ("rows repeat", "count")
         notes.append(Note(f"{repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
-    nameless = int((~whole).sum())
-    if nameless:
-        rows, were = ("row", "was") if nameless == 1 else ("rows", "were")
-        notes.append(Note(f"{nameless:,} {rows} without an item or a voter {were} left out"))
-    how = (
-        f"Read as {table.how}, long ({item.name!r}, {voter.name!r}, {label.name!r}): {int(said.sum()):,} votes of "
-        f"{n_voters:,} voters on {n_items:,} items{_truth_words(options)}."
+    gold = None if roles.gold is None else _of_items(column_of(roles.gold, table[roles.gold], name), item, name)
+    draft = _Draft(
+        labels, flat.reshape(n_items, n_voters), names, ids, truth, how, [*notes, *joined], item.name, gold=gold
     )
-    ids = np.array([*item.values, None], dtype=object)[:-1]
-    truth = None
-    if options.truth is not None:
-        truth = _truth_of_items(by_name[options.truth], item, name)
-    names = [str(value) for value in voter.values]
-    return _Read(labels, flat.reshape(n_items, n_voters), names, ids, truth, how, notes).votes(options, name)
+    return draft.votes(options, name)
 
 
-def _truth_of_items(truth: Column, item: Column, name: str) -> Column:
+def _complete(column: Column, names: Sequence[Any] | None) -> Column:
+    """Return a column whose values are all names there are, in their order."""
+    if names is None:
+        return column
+    place = {name: number for number, name in enumerate(names)}
+    lookup = np.array([*(place[value] for value in column.values), -1], dtype=np.int32)
+    return Column(column.name, lookup[column.positions], list(names))
+
+
+def _nameless(known: NDArray[np.bool_]) -> list[Note]:
+    nameless = int((~known).sum())
+    if not nameless:
+        return []
+    rows, were = ("row", "was") if nameless == 1 else ("rows", "were")
+    return [Note(f"{nameless:,} {rows} without an item or a voter {were} left out")]
+
+
+def _refuse_wrong_guess(
+    read: Read,
+    roles: Roles,
+    options: ReadOptions,
+    name: str,
+    item: Column,
+    voter: Column,
+    said: NDArray[np.bool_],
+) -> None:
+    """Refuse a reading that nobody asked for if it has one voter, or one vote an item: a wrong guess, or no case."""
+    if options.format is not None or options.names_columns or roles.voters is not None:
+        return
+    n_items, n_voters, n_votes = len(item.values), len(voter.values), int(said.sum())
+    columns = f"{roles.item!r}, {roles.voter!r}, {roles.label!r}"
+    if n_voters == 1:
+        found = f"votes of one voter, {short(voter.values[0])!r}, on {n_items:,} items"
+        hint = "more-voters" if read.certain else "wrong-guess"
+        raise VotesError("one-voter", f"{name}, read as {read.how} ({columns}), holds {found}", hint, {"file": name})
+    if n_items >= n_votes > 0:
+        found = f"one vote an item: {n_votes:,} votes of {n_voters:,} voters on {n_items:,} items"
+        hint = "more-votes" if read.certain else "wrong-guess"
+        raise VotesError("one-vote", f"{name}, read as {read.how} ({columns}), holds {found}", hint, {"file": name})
+
+
+def _of_items(truth: Column, item: Column, name: str) -> Column:
     """Return the truth of each item from the truth beside each vote."""
     known = (truth.positions >= 0) & (item.positions >= 0)
     of_item = np.full(len(item.values), -1, dtype=np.int32)
@@ -210,74 +376,22 @@ def _truth_of_items(truth: Column, item: Column, name: str) -> Column:
     return Column(truth.name, of_item, truth.values)
 
 
-def votes_of_arrays(arrays: dict[str, NDArray], options: ReadOptions, name: str) -> VotesFile:
-    """Read named arrays: a table of votes, and names beside it."""
-    tables = [key for key, array in arrays.items() if array.ndim == 2]
-    chosen = options.label or next((key for key in ("votes", "X", "L") if key in tables), None)
-    if chosen is None and len(tables) == 1:
-        chosen = tables[0]
-    if chosen is None or chosen not in tables:
-        shown = ", ".join(f"{key!r} {array.shape}" for key, array in list(arrays.items())[:6]) or "nothing"
-        raise VotesError(
-            "unknown-column",
-            f"{name} has no array 'votes' of items x voters (it holds {shown})",
-            "name-array",
-            {"file": name},
-        )
-    votes = arrays[chosen]
-    if 0 in votes.shape:
-        raise empty_file(name, f"holds an array {chosen!r} that is empty, its shape is {votes.shape}")
-    if votes.shape[1] > MAX_COLUMNS:
-        raise too_wide(name)
-    names = _names_of(arrays, options.voter or "voters", votes.shape[1])
-    names = names if names is not None else [f"voter {column + 1}" for column in range(votes.shape[1])]
-    twice = duplicated(names)
-    if twice is not None:
-        raise VotesError(
-            "same-name", f"{name} has two voters named {twice!r}", "own-names", {"file": name, "column": twice}
-        )
-    items = _names_of(arrays, options.item or options.id_column or "items", votes.shape[0])
-    columns = [factorise(title, votes[:, i]) for i, title in enumerate(names) if title not in options.ignore]
-    truth, notes = None, []
-    if options.truth is not None:
-        labels_of_truth = arrays.get(options.truth)
-        if labels_of_truth is None or labels_of_truth.shape != (len(votes),):
-            raise VotesError(
-                "unknown-column",
-                f"{name} has no array {options.truth!r} with one label for each of {len(votes):,} items",
-                where={"file": name, "column": options.truth},
-            )
-        truth = factorise(options.truth, labels_of_truth)
-    elif "truth" in arrays:
-        notes.append(Note("The array 'truth' was not read", "score-truth", {"column": "'truth'"}))
-    labels, positions = _common_labels(columns)
-    how = (
-        f"Read as npz, array {chosen!r}: {len(votes):,} items (rows) x {len(columns):,} voters (columns)"
-        f"{_truth_words(options)}."
-    )
-    ids = None if items is None else np.array(items, dtype=object)
-    voters = [column.name for column in columns]
-    return _Read(labels, positions, voters, ids, truth, how, notes).votes(options, name)
+def _truth_words(truth: Column | None) -> str:
+    return f"; truth in {truth.name.strip()!r}, for scoring only" if truth is not None else ""
 
 
-def _names_of(arrays: dict[str, NDArray], key: str, length: int) -> list[str] | None:
-    array = arrays.get(key)
-    return None if array is None or array.shape != (length,) else [str(value) for value in array]
-
-
-def _truth_words(options: ReadOptions) -> str:
-    return f"; truth in {options.truth!r}, for scoring only" if options.truth is not None else ""
+# -- from labels to codes -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class _Read:
-    """What was read of a file, before its labels are looked at.
+class _Draft:
+    """What was read, before its labels are looked at.
 
     Attributes
     ----------
     labels : list
         Distinct labels.
-    positions : ndarray of shape (n_items, n_voters)
+    positions : ndarray of shape (n_items, n_voters) or None
         Position of every vote among the labels, -1 where there is none.
     voters, items : list of str, ndarray or None
         Names.
@@ -285,15 +399,24 @@ class _Read:
         True labels.
     how, notes : str, list of Note
         How the file was read, and what may have been read otherwise than it was meant.
+    item_title : str
+        Column that names the items.
+    numbers : ndarray of shape (n_items, n_voters) or None
+        Votes that are numbers.
+    gold : Column or None
+        Known labels of golden tasks.
     """
 
     labels: list[Any]
-    positions: NDArray[np.int8]
+    positions: NDArray[np.int8] | None
     voters: list[str]
     items: NDArray | None
     truth: Column | None
     how: str
     notes: list[Note]
+    item_title: str = "item"
+    numbers: NDArray[np.float64] | None = None
+    gold: Column | None = None
 
     def alphabet(self, options: ReadOptions, name: str) -> Alphabet:
         """Find the classes."""
@@ -304,6 +427,9 @@ class _Read:
 
     def votes(self, options: ReadOptions, name: str) -> VotesFile:
         """Find the classes, and encode votes and truth."""
+        if self.numbers is not None:
+            return self._numbers_as_votes(options, name)
+        assert self.positions is not None
         alphabet = self.alphabet(options, name)
         code_of = np.array([*map(alphabet.code, self.labels), MISSING], dtype=np.int8)
         codes = code_of[self.positions]
@@ -314,13 +440,38 @@ class _Read:
             raise error.within(name, file=name)
         votes = Votes(codes, alphabet.values, np.array(self.voters, dtype=object), self.items)
         truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
-        return VotesFile(votes, truth, self.how, tuple(self.notes), name)
+        gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
+        notes = list(self.notes)
+        if gold:
+            notes.append(Note(f"{len(gold):,} golden tasks have a known label", "golden"))
+        return VotesFile(votes, truth, self.how, tuple(notes), name, gold=gold, item_title=self.item_title)
+
+    def _numbers_as_votes(self, options: ReadOptions, name: str) -> VotesFile:
+        """Cut the numbers of every voter into bins."""
+        assert self.numbers is not None
+        table, rules = table_of_array(self.numbers, self.voters, self.items), options.rules
+        kinds = kinds_in(table, rules) or ("ordinal",) * len(self.voters)
+        try:
+            votes = encode_numbers(table, rules, kinds, lambda n_items: None)
+        except VotesError as error:
+            raise error.within(name, file=name) from None
+        alphabet = Alphabet(votes.classes, text=True)
+        truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
+        gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
+        how = self.how.replace(" votes of ", " numbers of ", 1)
+        return VotesFile(votes, truth, how, tuple(self.notes), name, gold=gold, item_title=self.item_title)
 
     def _place(self, label: Any) -> str:
         """Say where a label first occurs."""
         position = next(number for number, own in enumerate(self.labels) if same_text(own, label))
         row, column = np.argwhere(self.positions == position)[0]
         return f" in row {row}, column {self.voters[column]!r}"
+
+
+def _known_labels(column: Column, alphabet: Alphabet) -> dict[int, Any]:
+    """Return the labels of golden tasks by row; what is not among the classes is not known."""
+    codes = np.array([*(max(alphabet.code(value), MISSING) for value in column.values), MISSING])[column.positions]
+    return {int(row): alphabet.values[codes[row]] for row in np.flatnonzero(codes >= 0)}
 
 
 def _truth_codes(column: Column, alphabet: Alphabet, name: str) -> NDArray[np.int8]:

@@ -1,19 +1,67 @@
-"""Labels written batch by batch, in the order of the items, to a file that is whole or not there at all."""
+"""Labels as tables, whole or batch by batch, in the order of the items and keyed as the user keys them."""
 
 from __future__ import annotations
 
 import csv
+import io
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import feather, parquet
 
-ENDINGS = (".parquet", ".pq", ".csv", ".tsv")
+from goldless.errors import VotesError
+
+_PARQUET, _FEATHER, _LINES = (".parquet", ".pq"), (".feather", ".arrow"), (".jsonl", ".ndjson")
+ENDINGS = (".csv", ".tsv", *_LINES, ".json", *_PARQUET, *_FEATHER)
+IN_BATCHES = (".csv", ".tsv", *_LINES, *_PARQUET)
+
+
+def check_ending(path: str, endings: Sequence[str] = ENDINGS) -> None:
+    """Refuse an ending that is not written, rather than write something else under it."""
+    if not path.lower().endswith(tuple(endings)):
+        raise VotesError(
+            "output", f"labels are written to a file that ends in {', '.join(endings)}; got {path!r}", where={"file": path}
+        )
+
+
+def table_bytes(header: Sequence[str], columns: Sequence[Sequence[Any]], path: str) -> bytes:
+    """Return a table as bytes, in the format that the end of a path says; a path without one, such as "-", is CSV."""
+    name = path.lower()
+    if name.endswith((*_PARQUET, *_FEATHER)):
+        table = pa.table([_array(column) for column in columns], names=list(header))
+        sink = pa.BufferOutputStream()
+        if name.endswith(_PARQUET):
+            parquet.write_table(table, sink)
+        else:
+            feather.write_feather(table, sink)
+        return sink.getvalue().to_pybytes()
+    rows = zip(*columns, strict=True)
+    if name.endswith((*_LINES, ".json")):
+        records = [dict(zip(header, row, strict=True)) for row in rows]
+        if name.endswith(".json"):
+            return (json.dumps(records, ensure_ascii=False, default=str) + "\n").encode()
+        return "".join(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records).encode()
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter="\t" if name.endswith(".tsv") else ",", lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue().encode()
+
+
+def _array(values: Sequence[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # names of several types
+        return pa.array([None if value is None else str(value) for value in values])
 
 
 class LabelWriter:
-    """Rows of (item, label, probabilities), as Parquet, CSV or TSV by the end of the path.
+    """Rows of (item, label, probabilities), batch by batch, as Parquet, CSV, TSV or JSON lines by the end of the path.
 
     Two classes have one probability, that of the positive class; more have one each.
 
@@ -30,13 +78,12 @@ class LabelWriter:
     """
 
     def __init__(self, path: Path, name: str, classes: NDArray, item: str = "item"):
+        check_ending(name, IN_BATCHES)
         kind = name.lower()
-        if not kind.endswith(ENDINGS):
-            raise ValueError(f"labels are written to a file that ends in {', '.join(ENDINGS)}; got {name!r}.")
         self._labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
         self._shown = slice(1, 2) if len(self._labels) == 2 else slice(None)
         self._titles = [item, "label", *(f"probability of {label}" for label in self._labels[self._shown])]
-        self._path, self._parquet = path, kind.endswith((".parquet", ".pq"))
+        self._path, self._parquet, self._lines = path, kind.endswith(_PARQUET), kind.endswith(_LINES)
         self._delimiter = "\t" if kind.endswith(".tsv") else ","
         self._writer: Any = None
         self._stream: Any = None
@@ -51,20 +98,23 @@ class LabelWriter:
         if self._parquet:
             self._write_parquet(items, codes, columns)
         else:
-            if self._writer is None:
+            if self._stream is None:
                 self._stream = self._path.open("w", encoding="utf-8", newline="")
                 self._writer = csv.writer(self._stream, delimiter=self._delimiter, lineterminator="\n")
-                self._writer.writerow(self._titles)
+                if not self._lines:
+                    self._writer.writerow(self._titles)
             names = items.to_pylist() if hasattr(items, "to_pylist") else np.asarray(items).tolist()
             words = [str(label) for label in self._labels]
             shown = columns.round(4).tolist()
-            self._writer.writerows(zip(names, [words[code] for code in codes.tolist()], *shown, strict=True))
+            rows = zip(names, [words[code] for code in codes.tolist()], *shown, strict=True)
+            if self._lines:
+                lines = (json.dumps(dict(zip(self._titles, row, strict=True)), ensure_ascii=False) for row in rows)
+                self._stream.writelines(f"{line}\n" for line in lines)
+            else:
+                self._writer.writerows(rows)
         self.n_rows += len(codes)
 
     def _write_parquet(self, items: Any, codes: NDArray[np.int8], columns: NDArray[np.float64]) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
-
         names = items if isinstance(items, pa.Array | pa.ChunkedArray) else pa.array(np.asarray(items))
         if pa.types.is_dictionary(names.type):
             names = names.cast(names.type.value_type)

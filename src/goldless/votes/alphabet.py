@@ -120,7 +120,7 @@ class LabelRules:
             _check_listed(values, draft)
         else:
             found = [label for label in dict.fromkeys(labels) if not draft.means_missing(label)]
-            values = sorted_labels(as_read(found) if text else found, place)
+            values = sorted_labels(_joined(as_read(found)) if text else found, place)
             _check_found(values, place)
         return replace(draft, values=as_classes(self.ordered(values, draft)))
 
@@ -209,12 +209,19 @@ class Alphabet:
         """The code of every class."""
         return {label: code for code, label in enumerate(self.values)}
 
+    @cached_property
+    def _folded(self) -> dict[str, int]:
+        """The code of every class that is text, in small letters."""
+        return {label.casefold(): code for code, label in enumerate(self.values) if isinstance(label, str)}
+
     def _code(self, label: Any) -> int:
         if self.means_missing(label):
             return MISSING
         found = self._positions.get(label, UNKNOWN)
         if self.text and found == UNKNOWN:
             found = next((code for code, value in enumerate(self.values) if same_text(label, value)), UNKNOWN)
+        if self.text and found == UNKNOWN and self.grows and isinstance(label, str):
+            found = self._folded.get(label.strip().casefold(), UNKNOWN)
         return MISSING if found == UNKNOWN and self._drops else found
 
     def means_missing(self, label: Any) -> bool:
@@ -392,6 +399,15 @@ def as_read(labels: Iterable) -> list:
     ['1', 'x', '2']
     """
     return list(dict.fromkeys(reading_of(labels).values()))
+
+
+def _joined(labels: list) -> list:
+    """Return labels, of those that differ in capital letters only the one in small letters."""
+    last: dict[Any, Any] = {}
+    for label in labels:
+        key = label.casefold() if isinstance(label, str) else label
+        last[key] = max(last[key], label) if key in last and isinstance(label, str) else last.get(key, label)
+    return list(last.values())
 
 
 def reading_of(labels: Iterable) -> dict[Any, Any]:

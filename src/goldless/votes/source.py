@@ -100,6 +100,8 @@ class VoteSource:
         Whether it can be gone through more than once.
     how : str
         How it was read.
+    item_title : str
+        How the user calls the column of the items.
     """
 
     alphabet: Alphabet
@@ -109,6 +111,7 @@ class VoteSource:
     memory_limit: int = MEMORY_LIMIT
     again: bool = True
     how: str = ""
+    item_title: str = "item"
 
     @property
     def classes(self) -> NDArray:

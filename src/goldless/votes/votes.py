@@ -27,6 +27,8 @@ class Votes:
         Row index of a pandas frame.
     bins : Bins or None
         How numbers became codes; None if votes are labels.
+    answers : ndarray of shape (n_items, n_voters) or None
+        The numbers themselves, to be coded by the bins of another fit; NaN where missing.
     """
 
     codes: NDArray[np.int8]
@@ -34,6 +36,7 @@ class Votes:
     voters: NDArray | None = None
     items: NDArray | None = None
     bins: Bins | None = None
+    answers: NDArray[np.float64] | None = None
 
     @property
     def n_items(self) -> int:

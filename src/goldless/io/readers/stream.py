@@ -12,20 +12,21 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from goldless.errors import VotesError
+from goldless.errors import Note, VotesError
 from goldless.io.frames import rows_of_batch, truth_of_batch
-from goldless.io.readers.columns import MAX_COLUMNS, Columns, detect_format, empty_file, too_wide, unreadable
-from goldless.io.readers.other import arrow_column
+from goldless.io.files import find_files, preset_for
+from goldless.io.readers.base import MAX_COLUMNS, empty_file, too_wide
+from goldless.io.readers.columns import Columns, column_of
+from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import has_header, sample_text, sniff_delimiter
-from goldless.io.roles import ReadOptions, check_names, long_roles, wide_roles
+from goldless.io.roles import ReadOptions, check_names, long_roles
 from goldless.io.tables import wide_alphabet
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet
 from goldless.votes.rows import Beside, Rows
 
-_SUFFIXES = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
+_STREAMED = ("parquet", "feather", "csv")
 _HEAD_ROWS = 1 << 16
 _CSV_BLOCK = 1 << 23
 _BATCH_BYTES = 1 << 23  # a batch of Parquet is about as large as a block of CSV
@@ -189,44 +190,21 @@ def _no_column(path: str, name: Any, why: str) -> VotesError:
 
 def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Piece] | None:
     """Return the pieces of a file or folder in order of name; None if it is of a kind that is not streamed."""
-    root = Path(path)
-    if root.is_dir():
-        names = sorted(
-            file
-            for file in root.rglob("*")
-            if file.is_file() and file.name.lower().endswith(_SUFFIXES) and not _hidden(file.relative_to(root))
-        )
-        if not names:
-            raise empty_file(str(root), "is a folder without Parquet, Feather or CSV files")
-    else:
-        names = [root]
+    files, _ = find_files(path)
     pieces: list[Piece] = []
-    for name in names:
-        try:
-            with name.open("rb") as stream:
-                kind = "csv" if stream.read(2) == b"\x1f\x8b" else ""
-                stream.seek(0)
-                kind = kind or detect_format(stream, str(name))
-        except OSError as error:
-            raise unreadable(name, error) from None
-        if kind not in ("parquet", "feather", "csv"):
+    for file in files:
+        found = sniff(file)
+        if found is None or found[1].name not in _STREAMED:
             return None
-        pieces.append(Piece(str(name), kind))
-    kinds = {piece.kind for piece in pieces}
-    if len(kinds) > 1:
-        raise VotesError(
-            "format", f"{root} mixes {' and '.join(sorted(kinds))} files", "one-kind", {"file": str(root)}
-        )
-    if by_row_group and kinds == {"parquet"}:
+        pieces.append(Piece(str(file.path), found[1].name))
+    if len({piece.kind for piece in pieces}) > 1:
+        return None
+    if by_row_group and pieces[0].kind == "parquet":
         from pyarrow import parquet
 
         counts = [parquet.read_metadata(piece.path).num_row_groups for piece in pieces]
         return [Piece(p.path, p.kind, (g,)) for p, n in zip(pieces, counts, strict=True) for g in range(n)]
     return pieces
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +223,8 @@ class FileVotes:
         Columns that name the items and hold the truth.
     how : str
         One sentence on how the file was read.
+    notes : tuple of Note
+        What was left out.
     """
 
     pieces: list[Piece]
@@ -254,6 +234,7 @@ class FileVotes:
     id_column: str | None
     truth: str | None
     how: str
+    notes: tuple[Note, ...] = ()
 
     @property
     def n_rows(self) -> int | None:
@@ -293,28 +274,33 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
 
     If the classes are not listed, two must be among so many rows.
     """
-    pieces = list_pieces(path)
+    pieces = None if options.format not in (None, *_STREAMED) else list_pieces(path)
     if pieces is None:
         return None
     name = str(path)
     head_rows = _HEAD_ROWS
     while True:
         table, whole = _read_head(pieces, reader, head_rows)
-        by_name = {column.name: column for column in table.columns}
-        check_names(by_name, options, name)
-        if long_roles(by_name, options) is not None:
+        names = table.column_names
+        if len(names) == 2 or (not options.names_columns and preset_for(names) is not None):
             return None
-        items, voters = wide_roles(table, by_name, options, name)
+        check_names(names, options, name)
+        if long_roles(names, options) is not None:
+            return None
+        columns = Columns([column_of(title, table[title], pieces[0].path) for title in names], _KINDS[pieces[0].kind])
         try:
-            alphabet = wide_alphabet(table, by_name, options, name)
+            alphabet, roles = wide_alphabet(columns, options, name)
             break
         except VotesError as error:
+            if error.kind == "scores":
+                return None
             if whole or error.kind not in TOO_EARLY:
                 raise
             head_rows *= 8
+    items, voters = roles.items, roles.voters
     n_files = len(pieces)
     how = (
-        f"Read as {table.how}"
+        f"Read as {columns.how}"
         + (f" in {n_files:,} files" if n_files > 1 else "")
         + f", wide, in batches: {len(voters):,} voters (columns)"
         + (f", items named by column {items.name!r}" if items is not None else "")
@@ -329,10 +315,14 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         None if items is None else items.name,
         options.truth,
         how,
+        roles.notes,
     )
 
 
-def _read_head(pieces: list[Piece], reader: TableReader, n_rows: int) -> tuple[Columns, bool]:
+_KINDS = {"parquet": "Parquet", "feather": "Feather", "csv": "CSV"}
+
+
+def _read_head(pieces: list[Piece], reader: TableReader, n_rows: int) -> tuple[Any, bool]:
     """Read the first rows of a data set; say whether that is all of it."""
     import pyarrow as pa
 
@@ -349,10 +339,5 @@ def _read_head(pieces: list[Piece], reader: TableReader, n_rows: int) -> tuple[C
             break
     if not held:
         raise empty_file(pieces[0].path, "has columns but no rows")
-    table = pa.Table.from_batches([batch for batch in batches if batch.schema.names == batches[0].schema.names])
-    kind = {"parquet": "Parquet", "feather": "Feather", "csv": "CSV"}[pieces[0].kind]
-    columns = [
-        arrow_column(title, column, pieces[0].path, pa)
-        for title, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    return Columns(columns, kind), whole
+    alike = [batch for batch in batches if batch.schema.names == batches[0].schema.names]
+    return pa.Table.from_batches(alike), whole

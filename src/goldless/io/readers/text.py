@@ -1,53 +1,72 @@
-"""Delimited text as columns: what separates the cells, whether the first line is a header, and the cells."""
+"""Delimited text: what separates the cells and whether the first line is a header is found out, Arrow reads the rest."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
 
 from goldless.errors import VotesError
-from goldless.io.readers.columns import (
+from goldless.io.readers.base import (
+    HEAD_BYTES,
+    LIKELY,
     MAX_COLUMNS,
-    SAMPLE_BYTES,
-    ColumnBuilder,
-    Columns,
+    POSSIBLE,
+    File,
     Progress,
+    Read,
+    ReaderOptions,
     empty_file,
     too_wide,
 )
 
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
+_BLOCK = 1 << 23
+_LABELS = pa.dictionary(pa.int32(), pa.string())
 
 
-_BLOCK = 1 << 20
+class TextReader:
+    """CSV, TSV and their relatives."""
 
-_ROWS_AT_ONCE = 1 << 8
+    name, title, together = "csv", "CSV, TSV and other delimited text", False
 
-_ASCII_BASED = {"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1", "cp1252", "windows-1252"}
+    def sniff(self, file: File) -> float | None:
+        """Return that text may be a table."""
+        head = file.head
+        if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return None
+        return LIKELY if file.ending in (".csv", ".tsv") else POSSIBLE
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Read a file."""
+        (file,) = files
+        return read_text(file, options)
 
 
-def read_text(
-    stream: BinaryIO,
-    name: str,
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str = "utf-8",
-    size: int = 0,
-    progress: Progress | None = None,
-) -> Columns:
-    """Read CSV, TSV and their relatives; the delimiter and the presence of a header are found out if not told."""
+def read_text(file: File, options: ReaderOptions) -> Read:
+    """Read delimited text; the delimiter and the presence of a header are found out if not told."""
+    name, encoding, delimiter, header = file.name, options.encoding, options.delimiter, options.header
     try:
-        sample = sample_text(stream, encoding)
+        sample = sample_text(io.BytesIO(file.head), encoding)
         if delimiter is None:
             delimiter = sniff_delimiter(sample)
-        head = list(islice(csv.reader(io.StringIO(sample), delimiter=delimiter), 200))
-        return _parse_text(stream, name, delimiter, header, encoding, head, size, progress)
+        head = [row for row in islice(csv.reader(io.StringIO(sample), delimiter=delimiter), 200) if row]
+        if not head:
+            raise empty_file(name)
+        if len(head[0]) > MAX_COLUMNS:
+            raise too_wide(name)
+        if len(head[0]) == 1:
+            raise VotesError(
+                *("one-column", f"{name} has only one column when cut at {called(delimiter)}", "delimiter"),
+                {"file": name},
+            )
+        header = has_header(head) if header is None else header
+        table = _parse(file, head[0], delimiter, header, encoding, options.progress)
     except UnicodeDecodeError as error:
         bad = error.object[error.start]
         raise VotesError(
@@ -58,20 +77,138 @@ def read_text(
             "encoding", f"cannot read {name} as {encoding} text: {error}", where={"file": name}
         ) from None
     except csv.Error as error:
-        if "field larger" in str(error):
-            raise VotesError(
-                "field",
-                f"{name} holds a field of more than {csv.field_size_limit():,} characters, which no label is",
-                "open-quote",
-                {"file": name},
-            ) from None
-        raise VotesError("damaged", f"{name} is not a table of votes: {error}", where={"file": name}) from None
+        raise bad_text(name, error) from None
+    if not table.num_rows:
+        raise empty_file(name, "has a header but no rows" if header else "is empty")
+    names = [text.strip() for text in head[0]] if header else [f"voter {number + 1}" for number in range(len(head[0]))]
+    what = "TSV" if delimiter == "\t" else "CSV" if delimiter == "," else f"text separated by {called(delimiter)}"
+    how = what + ("" if header else " without a header")
+    return Read(table.rename_columns(names), how, named=header, certain=False)
+
+
+def bad_text(name: str, error: csv.Error) -> VotesError:
+    """Return the error of text that cannot be cut into fields."""
+    if "field larger" in str(error):
+        limit = f"{csv.field_size_limit():,}"
+        seen = f"{name} holds a field of more than {limit} characters, which no label is"
+        return VotesError("field", seen, "open-quote", {"file": name})
+    return VotesError("damaged", f"{name} is not a table of votes: {error}", where={"file": name})
+
+
+def _parse(
+    file: File, first: list[str], delimiter: str, header: bool, encoding: str, progress: Progress | None
+) -> pa.Table:
+    """Read all columns as text, each distinct text once."""
+    titles = [f"{number}" for number in range(len(first))]
+    with file.open() as stream:
+        quoted = _holds_quotes(stream)
+
+    def read(threads: bool, strange: Any = None) -> pa.Table:
+        with file.open() as stream:
+            source = pa.PythonFile(stream if progress is None else _Told(stream, file.size, progress), mode="r")
+            return arrow_csv.read_csv(
+                source,
+                read_options=arrow_csv.ReadOptions(
+                    column_names=titles,
+                    skip_rows=0,
+                    block_size=_BLOCK,
+                    encoding=encoding,
+                    use_threads=threads,
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=delimiter, newlines_in_values=quoted, invalid_row_handler=strange
+                ),
+                convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(titles, _LABELS)),
+            )
+
+    try:
+        table = read(threads=True)
+    except pa.ArrowInvalid as error:
+        _explain(file, read, delimiter, encoding, error)
+        raise VotesError(
+            "damaged", f"{file.name} is not a table of votes: {_line(error)}", where={"file": file.name}
+        ) from None
+    return table.slice(1) if header else table
+
+
+def _holds_quotes(stream: BinaryIO) -> bool:
+    """Whether a stream holds a quotation mark, within which a line may end."""
+    while data := stream.read(_BLOCK):
+        if b'"' in data:
+            return True
+    return False
+
+
+class _Told:
+    """A stream that tells how far it has been read."""
+
+    def __init__(self, stream: BinaryIO, size: int, progress: Progress):
+        self._stream, self._size, self._progress, self._done = stream, max(size, 1), progress, 0
+        self.closed = False
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        self._done += len(data)
+        self._progress(min(self._done / self._size, 1.0))
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _explain(file: File, read: Any, delimiter: str, encoding: str, error: pa.ArrowInvalid) -> None:
+    """Raise what is wrong with text that Arrow refuses, with the line it is in, if that can be told."""
+    if "straddling object" in str(error):
+        raise VotesError(
+            "field", f"{file.name} holds a line of more than {_BLOCK:,} bytes", "open-quote", {"file": file.name}
+        ) from None
+    if "UTF8" in str(error) and encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        file.read().decode("utf-8-sig")  # says which byte
+    ragged: list[Any] = []
+
+    def strange(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    try:
+        read(False, strange)
+    except pa.ArrowInvalid:
+        if not ragged:
+            return
+    row = ragged[0]
+    line = _line_of_row(file, row.number, encoding)
+    raise VotesError(
+        "ragged",
+        f"{file.name}: line {line} has {row.actual_columns} field{'s' * (row.actual_columns != 1)} where the first "
+        f"line has {row.expected_columns} (cut at {called(delimiter)})",
+        where={"file": file.name, "line": line},
+    ) from None
+
+
+def _line_of_row(file: File, number: int, encoding: str) -> int:
+    """Return the line in which a row begins: empty lines are no rows, and a field in quotes may hold lines."""
+    with file.open() as stream, io.TextIOWrapper(stream, encoding, errors="replace", newline="") as text:
+        rows = csv.reader(text)
+        before = 0
+        for row in rows:
+            number -= bool(row)
+            if number <= 0:
+                return before + 1
+            before = rows.line_num
+    return before
+
+
+def _line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0]
 
 
 def sample_text(stream: BinaryIO, encoding: str) -> str:
     """Decode the start of a file, up to its last whole line."""
-    data = stream.read(SAMPLE_BYTES)
-    whole = len(data) < SAMPLE_BYTES
+    data = stream.read(HEAD_BYTES)
+    whole = len(data) < HEAD_BYTES
     stream.seek(0)
     if not whole:
         data = data[: data.rfind(b"\n") + 1] or data
@@ -97,155 +234,14 @@ def sniff_delimiter(sample: str) -> str:
             best, most = delimiter, width
     if most > 1:
         return best
-    first = sample.partition("\n")[
-        0
-    ]  # no delimiter fits every line: the commonest in the header, to name the bad line
+    first = sample.partition("\n")[0]  # no delimiter fits every line: the commonest there, to name the bad line
     counts = {delimiter: first.count(delimiter) for delimiter in ",\t;|"}
     return max(counts, key=lambda delimiter: counts[delimiter]) if any(counts.values()) else ","
 
 
-def _parse_text(
-    stream: BinaryIO,
-    name: str,
-    delimiter: str,
-    header: bool | None,
-    encoding: str,
-    head: list[list[str]],
-    size: int,
-    progress: Progress | None,
-) -> Columns:
-    head = [row for row in head if row]
-    if not head:
-        raise empty_file(name)
-    width = len(head[0])
-    if width > MAX_COLUMNS:
-        raise too_wide(name)
-    if width == 1:
-        raise VotesError(
-            "one-column", f"{name} has only one column when cut at {_called(delimiter)}", "delimiter", {"file": name}
-        )
-    if header is None:
-        header = has_header(head)
-    names = [text.strip() for text in head[0]] if header else [f"voter {column + 1}" for column in range(width)]
-    builders = [ColumnBuilder() for _ in range(width)]
-    line = 0
-    if encoding.lower().replace("_", "-") in _ASCII_BASED and len(delimiter) == 1 and delimiter.isascii():
-        line = _parse_plain(stream, builders, delimiter, header, encoding, size, progress)
-    text = io.TextIOWrapper(stream, "utf-8-sig" if encoding == "utf-8" else encoding, newline="")
-    reader = csv.reader(text, delimiter=delimiter)
-    if header and not line:
-        for row in reader:
-            if row:
-                break
-    while True:
-        before = reader.line_num
-        rows = list(islice(reader, _ROWS_AT_ONCE))
-        if not rows:
-            break
-        if set(map(len, rows)) != {width}:
-            rows = _whole_rows(rows, width, (line + before, line + reader.line_num), name, delimiter)
-        for builder, values in zip(builders, zip(*rows, strict=True), strict=False):  # no row may be left
-            builder.add(values)
-        if progress is not None and size:
-            progress(min(stream.tell() / size, 1.0))
-    text.detach()
-    if not builders[0].pieces:
-        raise empty_file(name, "has a header but no rows")
-    columns = [builder.column(title) for title, builder in zip(names, builders, strict=True)]
-    what = "TSV" if delimiter == "\t" else "CSV" if delimiter == "," else f"text separated by {_called(delimiter)}"
-    return Columns(columns, what + ("" if header else " without a header"), named=header)
-
-
-def _parse_plain(
-    stream: BinaryIO,
-    builders: list[ColumnBuilder],
-    delimiter: str,
-    header: bool,
-    encoding: str,
-    size: int,
-    progress: Progress | None,
-) -> int:
-    """Read text as long as it is plain: no quotes, and every line as wide as the first.
-
-    Fields are cut by comparing bytes, several times faster than one by one. The stream is left at the first byte
-    that was not read, which is the start of a line; the number of lines before it is returned.
-    """
-    width, lines, done = len(builders), 0, 0
-    rest = b""
-    while True:
-        data = stream.read(_BLOCK)
-        block = rest + data
-        if not data and block:
-            block += b"\n"  # the last line may end without one
-        cut = block.rfind(b"\n") + 1
-        block, rest = block[:cut], block[cut:]
-        start = done
-        done += len(block)
-        if lines == 0 and header:
-            skip = block.find(b"\n") + 1
-            if skip < 2 or b'"' in block[:skip] or not block[:skip].strip():
-                break
-            block = block[skip:]
-            lines = 1
-            start += skip
-        elif lines == 0 and block.startswith(b"\xef\xbb\xbf"):
-            break
-        if not block and not data:
-            return lines
-        if not block or b'"' in block or block.count(b"\r") != block.count(b"\r\n"):
-            break
-        fields = _cut(block, ord(delimiter), width)
-        if fields is None:
-            break
-        starts, lengths = fields
-        for column, builder in enumerate(builders):
-            builder.add_bytes(block, starts[:, column], lengths[:, column], encoding)
-        lines += len(starts)
-        if progress is not None and size:
-            progress(min(done / size, 1.0))
-        if not data:
-            return lines
-        start = done
-    stream.seek(start)
-    return lines
-
-
-def _cut(block: bytes, delimiter: int, width: int) -> tuple[NDArray, NDArray] | None:
-    """Return where fields start and how long they are, one row a line; None if the lines differ in width."""
-    data = np.frombuffer(block, dtype=np.uint8)
-    newline = data == 10
-    ends = np.flatnonzero(newline | (data == delimiter))
-    if len(ends) % width or len(ends) // width != np.count_nonzero(newline):
-        return None
-    table = ends.reshape(-1, width)
-    if not newline[table[:, -1]].all():
-        return None
-    starts = np.empty_like(table)
-    starts.flat[0] = 0
-    starts.flat[1:] = ends[:-1] + 1
-    lengths = table - starts
-    return None if lengths.max() > csv.field_size_limit() else (starts, lengths)
-
-
-def _called(delimiter: str) -> str:
+def called(delimiter: str) -> str:
+    """Return how a delimiter is called in messages."""
     return _DELIMITERS.get(delimiter, repr(delimiter))
-
-
-def _whole_rows(
-    rows: list[list[str]], width: int, lines: tuple[int, int], name: str, delimiter: str
-) -> list[list[str]]:
-    """Drop empty lines, and name the first line that has another number of fields than the header."""
-    before, after = lines
-    for number, row in enumerate(rows):
-        if row and len(row) != width:
-            place = f"line {before + number + 1}" if after - before == len(rows) else f"a line after line {before}"
-            raise VotesError(
-                "ragged",
-                f"{name}: {place} has {len(row)} field{'s' * (len(row) != 1)} where the first line has {width} "
-                f"(cut at {_called(delimiter)})",
-                where={"file": name, "line": before + number + 1},
-            )
-    return [row for row in rows if row]
 
 
 def has_header(head: list[list[str]]) -> bool:

@@ -1,0 +1,351 @@
+"""What every reader shares: files that know their first bytes, what a reader gives back, and its protocol.
+
+A reader turns files into one Arrow table and says what its columns are. Everything after that is common: which labels
+there are, which rows are items, what is said to the user.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import pyarrow as pa
+
+from goldless.errors import Note, VotesError
+
+MAX_COLUMNS = 10_000
+HEAD_BYTES = 1 << 18  # what a format, a delimiter and a header are told from
+
+# how sure a reader is that a file is its own
+CERTAIN = 1.0  # by a signature, or by names that no other format has
+LIKELY = 0.5  # by its shape
+POSSIBLE = 0.1  # it could be read, if nobody knows better
+
+_JSON_KEY = re.compile(rb'"((?:[^"\\\n]|\\.){1,80})"\s*:')
+
+Progress = Callable[[float], None]
+
+
+class File:
+    """A file, or bytes that came from a stream, as readers see it: gzip is undone.
+
+    Parameters
+    ----------
+    source : path or binary stream
+    name : str, optional
+        How to call it in messages; by default its path.
+    """
+
+    def __init__(self, source: str | os.PathLike | BinaryIO, name: str | None = None):
+        if isinstance(source, str | os.PathLike):
+            self.path: Path | None = Path(source)
+            self.name = name or str(source)
+            self._data: bytes | None = None
+        else:
+            self.path, self.name = None, name or "standard input"
+            self._data = source.read()
+
+    def __repr__(self) -> str:
+        return f"File({self.name!r})"
+
+    @cached_property
+    def _packed(self) -> bool:
+        """Whether the file is gzip."""
+        if self._data is not None:
+            return self._data[:2] == b"\x1f\x8b"
+        with self._raw() as stream:
+            return stream.read(2) == b"\x1f\x8b"
+
+    def _raw(self) -> BinaryIO:
+        if self._data is not None:
+            return io.BytesIO(self._data)
+        assert self.path is not None
+        try:
+            if self.path.is_dir():
+                raise VotesError("unreadable", f"{self.path} is a directory", where={"file": str(self.path)})
+            stream = self.path.open("rb")
+            if stream.seekable():
+                return stream
+            with stream:  # a pipe with a name, such as /dev/stdin, which can be read once
+                self._data = stream.read()
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        return io.BytesIO(self._data)
+
+    def open(self) -> BinaryIO:
+        """Return a stream that can seek."""
+        stream = self._raw()
+        if not self._packed:
+            return stream
+        try:
+            with stream:
+                return io.BytesIO(gzip.decompress(stream.read()))
+        except (OSError, EOFError, zlib.error) as error:
+            raise damaged(self.name, "gzip", error) from None
+
+    def read(self) -> bytes:
+        """Return all bytes."""
+        with self.open() as stream:
+            return stream.read()
+
+    @property
+    def size(self) -> int:
+        """Number of bytes to be read, about."""
+        if self._data is not None:
+            return len(self._data)
+        return self.path.stat().st_size if self.path is not None else 0
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes, decompressed."""
+        if not self._packed:
+            with self._raw() as stream:
+                return stream.read(HEAD_BYTES)
+        try:
+            with self._raw() as stream, gzip.open(stream) as unpacked:
+                return unpacked.read(HEAD_BYTES)
+        except (OSError, EOFError, zlib.error) as error:
+            raise damaged(self.name, "gzip", error) from None
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of JSON that occur in the first bytes, wherever."""
+        if not self.looks_like_json:
+            return frozenset()
+        return frozenset(key.decode("utf-8", "replace") for key in _JSON_KEY.findall(self.head))
+
+    @property
+    def looks_like_json(self) -> bool:
+        """Whether the first character opens an object or an array."""
+        return self.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+    @property
+    def ending(self) -> str:
+        """The end of the name in small letters, that of gzip left out: ``.csv``."""
+        return Path(self.name.lower().removesuffix(".gz").removesuffix(".bgz")).suffix
+
+    @property
+    def stem(self) -> str:
+        """The name without folder and ending."""
+        name = Path(self.name).name
+        for ending in (".gz", ".bgz"):
+            name = name.removesuffix(ending)
+        return name.rpartition(".")[0] or name
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a table are, by their names.
+
+    A table is long (one row a vote) if ``voter`` and ``label`` are given, wide (one row an item) otherwise.
+
+    Attributes
+    ----------
+    item, voter, label : str or None
+        Columns that name the item and the voter, and hold the vote.
+    voters : tuple of str or None
+        Columns of votes of a wide table; names of all voters of a long one, if some may have no vote.
+    truth : str or None
+        True labels: never votes, for scoring only.
+    gold : str or None
+        Known labels of some items (golden tasks), which become anchors when that is asked for.
+    score : str or None
+        A number beside each label of a long table.
+    items : sequence or None
+        Names of all items of a long table, those without votes too.
+    """
+
+    item: str | None = None
+    voter: str | None = None
+    label: str | None = None
+    voters: tuple[str, ...] | None = None
+    truth: str | None = None
+    gold: str | None = None
+    score: str | None = None
+    items: Sequence[Any] | None = None
+
+    @property
+    def long(self) -> bool:
+        """Whether each row is one vote."""
+        return self.voter is not None and self.label is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What a reader gives back.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The columns.
+    how : str
+        What was read, such as "Langfuse scores": the first line says it.
+    roles : Roles or None
+        What the columns are; None if that is to be found out from their names and values.
+    notes : tuple of Note
+        What was left out or may be meant otherwise.
+    named : bool
+        Whether the columns have names of their own.
+    missing : tuple
+        Labels that mean "no vote" in this format, unless the user says something about labels.
+    at_least : int or None
+        Only items that at least so many voters call positive are in the table: rows nobody called are missing.
+    positive : label or None
+        The label to call positive, unless the user says so.
+    classes : tuple or None
+        The labels there may be in this format, if it says so.
+    certain : bool
+        Whether the names of the columns leave no doubt: then a table of one voter is told from a wrong guess.
+    """
+
+    table: pa.Table
+    how: str
+    roles: Roles | None = None
+    notes: tuple[Note, ...] = ()
+    named: bool = True
+    missing: tuple = ()
+    at_least: int | None = None
+    positive: Any = None
+    classes: tuple | None = None
+    certain: bool = True
+
+
+@dataclass(frozen=True)
+class ReaderOptions:
+    """What a user may say to a reader.
+
+    Attributes
+    ----------
+    delimiter, header, encoding : optional
+        How text is cut.
+    table : str or None
+        Sheet of a workbook, table or query of a database, array of an npz file.
+    question : str or None
+        Which question, task or metric, where a file holds several.
+    pairs : {"agree", "games"}
+        A comparison judged in both orders is one vote if both games agree (a tie otherwise), or two votes.
+    every_call : bool
+        Take calls that a caller's own filter rejects for votes too.
+    truth : str or None
+        Name of what holds the truth, if the user gave one: of a file in a folder, perhaps.
+    roles : Roles
+        The columns that the user named.
+    progress : callable or None
+        Called with the share that has been read.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    encoding: str = "utf-8"
+    table: str | None = None
+    question: str | None = None
+    pairs: str = "agree"
+    every_call: bool = False
+    truth: str | None = None
+    roles: Roles = field(default_factory=Roles)
+    progress: Progress | None = None
+
+
+class Reader(Protocol):
+    """A format. Plug-ins register one under the entry point ``goldless.readers``.
+
+    Attributes
+    ----------
+    name : str
+        What ``format=`` and ``--as`` take.
+    title : str
+        A few words for the list of formats.
+    together : bool
+        Whether several files are read as one set of votes.
+    """
+
+    name: str
+    title: str
+    together: bool
+
+    def sniff(self, file: File) -> float | None:
+        """Return how sure it is that a file is in this format, from 0 to 1; None if it is not."""
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Read files that are in this format."""
+
+
+# -- what is wrong with a file ------------------------------------------------------------------------------
+
+
+def unreadable(path: str | os.PathLike, error: OSError) -> VotesError:
+    """Return the error of a file that the system does not open."""
+    reason = (error.strerror or str(error)).lower()
+    return VotesError("unreadable", f"cannot read {path}: {reason}", where={"file": str(path)})
+
+
+def damaged(name: str, kind: str, why: object) -> VotesError:
+    """Return the error of a file that is not what it begins like."""
+    reason = (str(why).splitlines() or [""])[0]
+    return VotesError("damaged", f"{name} is a damaged {kind} file: {reason}", where={"file": name})
+
+
+def empty_file(name: str, what: str = "is empty") -> VotesError:
+    """Return the error of a file without votes."""
+    return VotesError("empty", f"{name} {what}", where={"file": name})
+
+
+def too_wide(name: str) -> VotesError:
+    """Return the error of a table with more columns than voters can be combined."""
+    return VotesError(
+        "too-many-voters",
+        f"{name} has more than {MAX_COLUMNS:,} columns, more voters than can be combined",
+        "rows-are-items",
+        {"file": name},
+    )
+
+
+def several(name: str, what: str, found: Iterable[str], option: str) -> VotesError:
+    """Return the error of a file that holds several things of which one must be named."""
+    names = list(found)
+    shown = ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
+    return VotesError(
+        "several", f"{name} holds {len(names)} {what}: {shown}", "name-one", {"file": name}, option=[option]
+    )
+
+
+# -- values to Arrow ----------------------------------------------------------------------------------------
+
+
+def arrow_array(values: Sequence[Any]) -> pa.Array:
+    """Return values of JSON as a column: of one type, or as text where types are mixed."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds - {bool, int, float, str}:
+        raise TypeError(f"a {(kinds - {bool, int, float, str}).pop().__name__}")
+    if len(kinds) > 1 and kinds != {int, float}:
+        values = [None if value is None else value if isinstance(value, str) else str(value) for value in values]
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, OverflowError):  # integers that no register holds
+        return pa.array([None if value is None else str(value) for value in values])
+
+
+def long_table(rows: Sequence[tuple], names: Sequence[str] = ("item", "voter", "label")) -> pa.Table:
+    """Return votes, one tuple each, as a table."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    return pa.table([arrow_array(column) for column in columns], names=list(names))
+
+
+def csv_header(file: File) -> tuple[str, ...]:
+    """Return the first line of text, cut at the character that occurs in it most."""
+    first = file.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:65536].decode("utf-8", "replace")
+    line = first.partition("\n")[0]
+    delimiter = max(",\t;|", key=line.count)
+    try:
+        return tuple(text.strip() for text in next(csv.reader(io.StringIO(first), delimiter=delimiter), ()))
+    except csv.Error:
+        return ()

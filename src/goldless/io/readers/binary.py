@@ -1,0 +1,480 @@
+"""Tables of Arrow (Parquet, Feather), arrays of numpy, workbooks and databases."""
+
+from __future__ import annotations
+
+import io
+import re
+import sqlite3
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import feather, parquet
+
+from goldless.errors import Note, VotesError
+from goldless.io.readers.base import (
+    CERTAIN,
+    MAX_COLUMNS,
+    File,
+    Read,
+    ReaderOptions,
+    Roles,
+    arrow_array,
+    damaged,
+    empty_file,
+    several,
+    too_wide,
+)
+from goldless.io.readers.columns import duplicated
+
+# -- tables of Arrow ----------------------------------------------------------------------------------------
+
+
+class ArrowReader:
+    """Parquet and Feather."""
+
+    together = False
+
+    def __init__(self, name: str, title: str, signatures: tuple[bytes, ...]):
+        self.name, self.title, self._signatures = name, title, signatures
+
+    def sniff(self, file: File) -> float | None:
+        """Return that the signature is there."""
+        return CERTAIN if file.head.startswith(self._signatures) else None
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Read a file."""
+        (file,) = files
+        name, kind = file.name, self.name.capitalize()
+        try:
+            with file.open() as stream:
+                if self.name == "parquet":
+                    _refuse_wide(name, parquet.read_metadata(stream).num_columns)
+                    stream.seek(0)
+                table = parquet.read_table(stream) if self.name == "parquet" else feather.read_table(stream)
+            _refuse_wide(name, table.num_columns)
+            if not table.num_rows:
+                raise empty_file(name, "has columns but no rows")
+            table.validate(full=True)  # a damaged file may point outside its own bytes
+        except VotesError:
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise damaged(name, kind, error) from None
+        return Read(table, kind, certain=False)
+
+
+def _refuse_wide(name: str, n_columns: int) -> None:
+    if n_columns > MAX_COLUMNS:
+        raise too_wide(name)
+
+
+# -- arrays of numpy ----------------------------------------------------------------------------------------
+
+
+class ArrayReader:
+    """Arrays that numpy wrote: npz, npy, and the sparse matrices of scipy."""
+
+    name, title, together = "npz", "numpy .npy and .npz (Snorkel's L too), scipy sparse .npz", False
+
+    def sniff(self, file: File) -> float | None:
+        """Return that the signature is there."""
+        if file.head.startswith(b"\x93NUMPY"):
+            return CERTAIN
+        if not file.head.startswith(b"PK\x03\x04"):
+            return None
+        first = file.head[30 : 30 + int.from_bytes(file.head[26:28], "little")]
+        return CERTAIN if first.endswith(b".npy") else 0.2  # a zip file of another kind is refused by name
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Read a file."""
+        (file,) = files
+        with file.open() as stream:
+            if file.head.startswith(b"\x93NUMPY"):
+                array = _read_array(stream, file.name)
+                if array.ndim != 2:
+                    raise VotesError(
+                        "shape", f"{file.name} holds an array of shape {array.shape}, not items x voters"
+                    )
+                return _read_matrix({file.stem: array}, file.stem, options, file.name, "npy")
+            arrays = read_npz(stream, file.name)
+        if {"data", "indices", "indptr", "shape", "format"} <= arrays.keys():
+            return _read_sparse(arrays, file.name)
+        return read_arrays(arrays, options, file.name)
+
+
+def read_arrays(arrays: dict[str, NDArray], options: ReaderOptions, name: str) -> Read:
+    """Read named arrays: a table of votes, and names beside it."""
+    tables = [key for key, array in arrays.items() if array.ndim == 2]
+    asked = options.table or options.roles.label
+    chosen = asked or next((key for key in ("votes", "X", "L") if key in tables), None)
+    if chosen is None and len(tables) == 1:
+        chosen = tables[0]
+    if chosen is None or chosen not in tables:
+        shown = ", ".join(f"{key!r} {array.shape}" for key, array in list(arrays.items())[:6]) or "nothing"
+        raise VotesError(
+            "unknown-column",
+            f"{name} has no array 'votes' of items x voters (it holds {shown})",
+            "name-array",
+            {"file": name},
+        )
+    return _read_matrix(arrays, chosen, options, name, "npz")
+
+
+def _read_matrix(arrays: dict[str, NDArray], chosen: str, options: ReaderOptions, name: str, kind: str) -> Read:
+    votes = arrays[chosen]
+    if 0 in votes.shape:
+        raise empty_file(name, f"holds an array {chosen!r} that is empty, its shape is {votes.shape}")
+    if votes.shape[1] > MAX_COLUMNS:
+        raise too_wide(name)
+    names = _names_of(arrays, options.roles.voter or "voters", votes.shape[1])
+    names = names if names is not None else [f"voter {column + 1}" for column in range(votes.shape[1])]
+    twice = duplicated(names)
+    if twice is not None:
+        raise VotesError(
+            "same-name", f"{name} has two voters named {twice!r}", "own-names", {"file": name, "column": twice}
+        )
+    columns = {title: _column(votes[:, i]) for i, title in enumerate(names)}
+    items = _names_of(arrays, options.roles.item or "items", votes.shape[0])
+    item_title = None
+    if items is not None:
+        item_title = "item" if "item" not in columns else "name of the item"
+        columns[item_title] = pa.array(items)
+    truth, notes = None, ()
+    if options.truth is not None:
+        labels_of_truth = arrays.get(options.truth)
+        if labels_of_truth is None or labels_of_truth.shape != (len(votes),):
+            raise VotesError(
+                "unknown-column",
+                f"{name} has no array {options.truth!r} with one label for each of {len(votes):,} items",
+                where={"file": name, "column": options.truth},
+            )
+        truth = options.truth if options.truth not in columns else f"{options.truth} "
+        columns[truth] = _column(labels_of_truth)
+    elif "truth" in arrays:
+        notes = (Note("The array 'truth' was not read", "score-truth", {"column": "'truth'"}),)
+    snorkel = chosen == "L" or chosen.startswith("L_")  # its name for the matrix, in which -1 abstains
+    abstains = snorkel and votes.dtype.kind in "if" and votes.min() == -1
+    how = f"{kind}, array {chosen!r}" + (", as Snorkel writes it: -1 abstains" if abstains else "")
+    roles = Roles(item=item_title, voters=tuple(names), truth=truth)
+    return Read(pa.table(columns), how, roles, notes, missing=(-1,) if abstains else ())
+
+
+def _column(values: NDArray) -> pa.Array:
+    if values.dtype.kind == "O":
+        return arrow_array(values.tolist())
+    if values.dtype.kind == "f":
+        return pa.array(values, from_pandas=True)
+    return pa.array(np.ascontiguousarray(values).tolist() if values.dtype.kind == "U" else values)
+
+
+def _read_sparse(arrays: dict[str, NDArray], name: str) -> Read:
+    """Read a matrix that scipy saved: what is not stored is no vote."""
+    from scipy import sparse
+
+    kind = str(arrays["format"])
+    if kind not in ("csr", "csc"):
+        raise VotesError("format", f"{name} is a sparse matrix of scipy in the format {kind!r}", where={"file": name})
+    make = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
+    try:
+        matrix = make((arrays["data"], arrays["indices"], arrays["indptr"]), tuple(arrays["shape"]))
+        matrix.check_format()
+    except (ValueError, IndexError, TypeError) as error:
+        raise damaged(name, "npz", error) from None
+    return read_sparse(matrix, name)
+
+
+def read_sparse(matrix: Any, name: str = "votes") -> Read:
+    """Read a sparse matrix, items x voters, as a long table: what is not stored, or is 0, is no vote."""
+    found = matrix.tocoo()
+    if 0 in matrix.shape:
+        raise empty_file(name, f"is an empty matrix, its shape is {matrix.shape}")
+    order = np.lexsort((found.col, found.row))
+    rows, columns, data = found.row[order], found.col[order], found.data[order]
+    stored = data != 0
+    if not stored.any():
+        raise empty_file(name, "is a sparse matrix without any entry")
+    voters = [f"voter {column + 1}" for column in range(matrix.shape[1])]
+    codes = pa.DictionaryArray.from_arrays(pa.array(columns[stored], pa.int32()), pa.array(voters))
+    table = pa.table({"item": pa.array(rows[stored] + 1), "voter": codes, "label": pa.array(data[stored])})
+    roles = Roles("item", "voter", "label", tuple(voters), items=range(1, matrix.shape[0] + 1))
+    return Read(table, "a sparse matrix, in which 0 is no vote", roles)
+
+
+def _names_of(arrays: dict[str, NDArray], key: str, length: int) -> list[str] | None:
+    array = arrays.get(key)
+    return None if array is None or array.shape != (length,) else [str(value) for value in array]
+
+
+def _read_array(stream: BinaryIO, name: str) -> NDArray:
+    try:
+        return _not_bytes(np.load(stream, allow_pickle=False))
+    except ValueError as error:
+        raise _pickled(name) if "allow_pickle" in str(error) else damaged(name, "npy", error) from None
+    except (EOFError, OSError) as error:
+        raise damaged(name, "npy", error) from None
+
+
+def read_npz(stream: BinaryIO, name: str) -> dict[str, NDArray]:
+    """Read all arrays of an npz file, never a pickle."""
+    try:
+        with np.load(stream, allow_pickle=False) as arrays:
+            read = {key: arrays[key] for key in arrays.files}
+            if not all(isinstance(array, np.ndarray) for array in read.values()):
+                raise VotesError(
+                    "format",
+                    f"{name} is a zip file but not npz, which holds arrays and nothing else",
+                    where={"file": name},
+                )
+            return {key: _not_bytes(array) for key, array in read.items()}
+    except (VotesError, MemoryError):
+        raise
+    except ValueError as error:
+        if "allow_pickle" in str(error) or "Object arrays" in str(error):
+            raise _pickled(name) from None
+        raise damaged(name, "npz", error) from None
+    except zipfile.BadZipFile as error:
+        raise VotesError(
+            "damaged", f"{name} begins like a zip file but is not npz ({error})", where={"file": name}
+        ) from None
+    except Exception as error:  # the parsers of zip files and of headers stumble in many ways over damaged bytes
+        raise damaged(name, "npz", error) from None
+
+
+def _pickled(name: str) -> VotesError:
+    return VotesError("pickle", f"{name} holds pickled objects, which are never loaded", "no-pickle", {"file": name})
+
+
+def _not_bytes(array: NDArray) -> NDArray:
+    return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array
+
+
+class PickleReader:
+    """Pickles: recognised, and refused."""
+
+    name, title, together = "pickle", "pickle: recognised and refused, for loading one runs its code", False
+
+    def sniff(self, file: File) -> float | None:
+        """Return that it begins or ends like a pickle."""
+        looks = file.head[:1] == b"\x80" and file.head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+        return CERTAIN if looks or file.ending in (".pkl", ".pickle") else None
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Refuse."""
+        raise _pickled(files[0].name)
+
+
+# -- workbooks ----------------------------------------------------------------------------------------------
+
+_SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+
+
+class ExcelReader:
+    """Workbooks of Excel (.xlsx): the values of one sheet, its first row the names of the columns."""
+
+    name, title, together = "excel", "Excel workbooks (.xlsx), one sheet", False
+
+    def sniff(self, file: File) -> float | None:
+        """Return that it is a zip file of a workbook."""
+        if not file.head.startswith(b"PK\x03\x04"):
+            return None
+        inside = file.head[:4096]
+        return CERTAIN if b"[Content_Types].xml" in inside or b"xl/" in inside or file.ending == ".xlsx" else None
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Read a sheet."""
+        (file,) = files
+        try:
+            with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+                sheets = _sheets(archive)
+                if options.table is not None and options.table not in sheets:
+                    raise several(file.name, "sheets", sheets, "table")
+                texts = _shared_texts(archive)
+                if options.table is None:
+                    filled = {sheet: rows for sheet, path in sheets.items() if (rows := _rows(archive, path, texts))}
+                    if len(filled) > 1:
+                        raise several(file.name, "sheets", filled, "table")
+                    sheet, rows = next(iter(filled.items()), ("", []))
+                else:
+                    sheet, rows = options.table, _rows(archive, sheets[options.table], texts)
+        except VotesError:
+            raise
+        except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError, IndexError) as error:
+            raise VotesError(
+                "damaged", f"{file.name} is a spreadsheet that cannot be read: {error}", "as-csv", {"file": file.name}
+            ) from None
+        if len(rows) < 2:
+            raise empty_file(file.name, "is a workbook without rows" if not rows else "has a header but no rows")
+        width = max(map(len, rows))
+        header = [_title(value, number) for number, value in enumerate(rows[0] + [None] * (width - len(rows[0])))]
+        body = [row + [None] * (width - len(row)) for row in rows[1:] if any(value is not None for value in row)]
+        columns = [arrow_array(column) for column in zip(*body, strict=True)]
+        return Read(pa.table(columns, names=header), f"Excel, sheet {sheet!r}", certain=False)
+
+
+def _title(value: Any, number: int) -> str:
+    return f"column {number + 1}" if value is None else str(value).strip()
+
+
+def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
+    """Return the path of every sheet by its name."""
+    links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+    target = {link.get("Id"): str(link.get("Target")) for link in links}
+    book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
+    paths = {}
+    for sheet in book.iter(f"{_SHEET}sheet"):
+        path = target[sheet.get(_LINK)]
+        paths[str(sheet.get("name"))] = path.lstrip("/") if path.startswith("/") else f"xl/{path}"
+    return paths
+
+
+def _shared_texts(archive: zipfile.ZipFile) -> list[str]:
+    if "xl/sharedStrings.xml" not in archive.namelist():
+        return []
+    root = ElementTree.fromstring(archive.read("xl/sharedStrings.xml"))
+    return ["".join(part.text or "" for part in text.iter(f"{_SHEET}t")) for text in root.iter(f"{_SHEET}si")]
+
+
+def _rows(archive: zipfile.ZipFile, path: str, texts: list[str]) -> list[list[Any]]:
+    """Return the values of a sheet, without rows that are empty at its end."""
+    rows: list[list[Any]] = []
+    with archive.open(path) as stream:
+        for _, row in ElementTree.iterparse(stream):
+            if row.tag != f"{_SHEET}row":
+                continue
+            values: list[Any] = []
+            for cell in row.iter(f"{_SHEET}c"):
+                place = re.match("[A-Z]+", cell.get("r") or "")
+                column = _column_number(place[0]) if place else len(values)
+                if column >= MAX_COLUMNS:
+                    raise too_wide(path)
+                values += [None] * (column - len(values))
+                values.append(_cell(cell, texts))
+            rows.append(values)
+            row.clear()
+    while rows and all(value is None for value in rows[-1]):
+        rows.pop()
+    return rows
+
+
+def _column_number(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - 64
+    return number - 1
+
+
+def _cell(cell: Any, texts: list[str]) -> Any:
+    """Return the value of a cell: text, number, True or False, or None."""
+    kind, value = cell.get("t"), cell.find(f"{_SHEET}v")
+    if kind == "inlineStr":
+        return "".join(part.text or "" for part in cell.iter(f"{_SHEET}t")) or None
+    if value is None or value.text is None or kind == "e":
+        return None
+    if kind == "s":
+        return texts[int(value.text)]
+    if kind == "b":
+        return value.text == "1"
+    if kind in (None, "n"):
+        number = float(value.text)
+        return int(number) if number == int(number) else number
+    return value.text
+
+
+# -- databases ----------------------------------------------------------------------------------------------
+
+
+class SqliteReader:
+    """Databases of SQLite: a table, or what a query gives."""
+
+    name, title, together = "sqlite", "SQLite databases, a table or a query", False
+
+    def sniff(self, file: File) -> float | None:
+        """Return that the signature is there."""
+        return CERTAIN if file.head.startswith(b"SQLite format 3\0") else None
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Read a table."""
+        (file,) = files
+        if file.path is None:
+            raise VotesError("format", f"{file.name} is a database, which is read from a file", where={})
+        try:
+            base = sqlite3.connect(f"{file.path.resolve().as_uri()}?mode=ro", uri=True)
+            try:
+                tables = [
+                    name
+                    for (name,) in base.execute(
+                        "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%'"
+                    )
+                ]
+                rows = base.execute(_query(options.table, tables, file.name))
+                names = [column[0] for column in rows.description]
+                columns = list(zip(*rows.fetchall(), strict=True))
+            finally:
+                base.close()
+        except sqlite3.Error as error:
+            raise damaged(file.name, "SQLite", error) from None
+        if not columns:
+            raise empty_file(file.name, "has no rows in that table")
+        table = pa.table([arrow_array([_plain(v) for v in column]) for column in columns], names=names)
+        return Read(table, f"SQLite, {_called(options.table, tables)}", certain=False)
+
+
+class DuckReader:
+    """Databases of DuckDB: a table, or what a query gives."""
+
+    name, title, together = "duckdb", "DuckDB databases, a table or a query (needs duckdb)", False
+
+    def sniff(self, file: File) -> float | None:
+        """Return that the signature is there."""
+        return CERTAIN if file.head[8:12] == b"DUCK" else None
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Read a table."""
+        (file,) = files
+        try:
+            import duckdb
+        except ImportError:
+            raise VotesError(
+                *("library", f"{file.name} is a DuckDB database, which needs duckdb", "install", {"file": file.name}),
+                library="duckdb",
+            ) from None
+        try:
+            with duckdb.connect(file.name, read_only=True) as base:
+                tables = [row[0] for row in base.execute("show tables").fetchall()]
+                table = pa.table(base.sql(_query(options.table, tables, file.name)))
+        except duckdb.Error as error:
+            raise damaged(file.name, "DuckDB", error) from None
+        if not table.num_rows:
+            raise empty_file(file.name, "has no rows in that table")
+        return Read(table, f"DuckDB, {_called(options.table, tables)}", certain=False)
+
+
+def _query(asked: str | None, tables: list[str], name: str) -> str:
+    """Return the query that a user asks for: his own, a table he names, or the only one."""
+    if asked is not None and re.match(r"\s*(select|with|from)\s", asked, re.IGNORECASE):
+        return asked
+    if asked is None and len(tables) == 1:
+        asked = tables[0]
+    if asked not in tables:
+        raise several(name, "tables", tables, "table")
+    quoted = str(asked).replace('"', '""')
+    return f'select * from "{quoted}"'
+
+
+def _called(asked: str | None, tables: list[str]) -> str:
+    return f"table {(asked or tables[0])!r}" if asked is None or asked in tables else "a query"
+
+
+def _plain(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def arrow_readers() -> Iterator[ArrowReader]:
+    """Yield the readers of tables of Arrow."""
+    yield ArrowReader("parquet", "Parquet", (b"PAR1",))
+    yield ArrowReader("feather", "Feather and Arrow files", (b"ARROW1", b"FEA1"))

@@ -1,0 +1,519 @@
+"""Logs of evaluations by models and judges: each is read plainly, without the package that wrote it."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goldless.errors import Note
+from goldless.io.readers.base import (
+    CERTAIN,
+    File,
+    Read,
+    ReaderOptions,
+    Roles,
+    damaged,
+    empty_file,
+    long_table,
+    several,
+)
+from goldless.io.readers.records import Document, JsonFormat, parse_json
+
+_LONG = Roles("item", "voter", "label")
+_SCORED = Roles("item", "voter", "label", score="score")
+_TIE = "tie"
+
+
+def _read(rows: Sequence[tuple], how: str, name: str, notes: tuple[Note, ...] = (), **more: Any) -> Read:
+    """Return votes (item, voter, label) or (item, voter, label, score) as what was read."""
+    if not rows:
+        raise empty_file(name, f"was read as {how} and holds no votes")
+    if len(rows[0]) == 3:
+        return Read(long_table(rows), how, _LONG, notes, **more)
+    return Read(long_table(rows, ("item", "voter", "label", "score")), how, _SCORED, notes, **more)
+
+
+def _names(documents: Sequence[Document]) -> str:
+    return documents[0].file.name if len(documents) == 1 else str(_folder(documents[0]).parent)
+
+
+def _folder(document: Document) -> Path:
+    return Path(document.file.name).parent
+
+
+def _distinct(values: Iterable[Any]) -> list:
+    return list(dict.fromkeys(values))
+
+
+def _joined(*parts: Any) -> str:
+    return " ".join(str(part) for part in parts if part is not None and part != "")
+
+
+def _chosen(found: Sequence[str], what: str, name: str, options: ReaderOptions) -> str:
+    """Return the one of several that the user asked for, or the only one."""
+    if options.question is not None and options.question in found:
+        return options.question
+    if len(found) != 1 or options.question is not None:
+        raise several(name, what, found, "question")
+    return found[0]
+
+
+# -- Inspect ------------------------------------------------------------------------------------------------
+
+
+class InspectReader:
+    """Logs of Inspect: ``.eval``, a zip file of JSON (deflate or zstd), and ``.json``."""
+
+    name, title, together = "inspect", "Inspect AI logs (.eval and .json)", True
+
+    def sniff(self, file: File) -> float | None:
+        """Return that it is a zip file of a log, or that its keys are there."""
+        if file.head.startswith(b"PK\x03\x04"):
+            return CERTAIN if file.ending == ".eval" or b"_journal/start.json" in file.head[:200] else None
+        return CERTAIN if {"eval", "eval_id", "task_id"} <= file.keys else None
+
+    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
+        """Read logs; each sample of each epoch is an item, each scorer a voter."""
+        logs = [_inspect_zip(file) if file.head.startswith(b"PK") else _inspect_json(file) for file in files]
+        setups = _distinct((log["eval"].get("task"), log["eval"].get("model")) for log in logs)
+        epochs = max((sample.get("epoch", 1) for log in logs for sample in log["samples"]), default=1)
+        rows, notes = [], []
+        for log in logs:
+            about = log["eval"]
+            voters = _judges(about.get("scorers") or [])
+            before = _joined(about.get("task"), about.get("model")) if len(setups) > 1 else ""
+            for sample in log["samples"]:
+                item = _joined(before, str(sample["id"]) + (f"#{sample.get('epoch', 1)}" if epochs > 1 else ""))
+                for scorer, score in (sample.get("scores") or {}).items():
+                    value = score.get("value") if isinstance(score, dict) and "value" in score else score
+                    voter = voters.get(scorer, scorer)
+                    if isinstance(value, dict):
+                        rows += [(item, f"{voter}.{key}", _grade(part)) for key, part in value.items()]
+                    elif not isinstance(value, list):
+                        rows.append((item, voter, _grade(value)))
+            if any(isinstance((one.get("options") or {}).get("model"), list) for one in about.get("scorers") or []):
+                notes.append(
+                    Note(
+                        "A scorer with a list of models keeps only their common vote in the log; several scorers "
+                        "with one model each keep every vote"
+                    )
+                )
+        rows, more = _one_kind_of_grade(rows)
+        how = "an Inspect log" if len(files) == 1 else f"{len(files)} Inspect logs"
+        how += ", each epoch of a sample an item" if epochs > 1 else ""
+        name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
+        return _read(rows, how, name, (*notes[:1], *more))
+
+
+def _inspect_json(file: File) -> dict:
+    log = parse_json(file).value
+    return {"eval": log["eval"], "samples": log.get("samples") or []}
+
+
+def _inspect_zip(file: File) -> dict:
+    """Read the header and the summaries of a log, and samples only where the summaries lack their scores."""
+    try:
+        data = file.read()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = set(archive.namelist())
+            header = "header.json" if "header.json" in names else "_journal/start.json"
+            about = json.loads(_member(data, archive, header))["eval"]
+            if "summaries.json" in names:
+                samples = json.loads(_member(data, archive, "summaries.json"))
+            else:
+                parts = sorted(name for name in names if re.match(r"_journal/summaries/\d+\.json", name))
+                samples = [sample for part in parts for sample in json.loads(_member(data, archive, part))]
+            if not any(sample.get("scores") for sample in samples):
+                members = [name for name in archive.namelist() if name.startswith("samples/")]
+                samples = [json.loads(_member(data, archive, name)) for name in members]
+    except (zipfile.BadZipFile, KeyError, ValueError, pa.ArrowException, OSError) as error:
+        raise damaged(file.name, "Inspect log", error) from None
+    return {"eval": about, "samples": samples}
+
+
+_ZSTD = 93
+
+
+def _member(data: bytes, archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a member of a zip file; what is compressed with zstd Arrow unpacks, for zipfile does so only late."""
+    entry = archive.getinfo(name)
+    if entry.compress_type != _ZSTD:
+        return archive.read(name)
+    start = entry.header_offset
+    lengths = int.from_bytes(data[start + 26 : start + 28], "little") + int.from_bytes(
+        data[start + 28 : start + 30], "little"
+    )
+    packed = data[start + 30 + lengths :][: entry.compress_size]
+    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+        return stream.read()
+
+
+def _judges(scorers: Sequence[dict]) -> dict[str, str]:
+    """Return the name of each scorer: of its judge, if it has one and no other scorer has it."""
+    keys: list[str] = []
+    models: list[str | None] = []
+    for scorer in scorers:
+        base = str(scorer.get("name", "")).rpartition("/")[2]
+        earlier = sum(key.rstrip("0123456789") == base or key == base for key in keys)
+        keys.append(base if not earlier else f"{base}{earlier}")
+        model = (scorer.get("options") or {}).get("model")
+        models.append(model.get("model") if isinstance(model, dict) else model if isinstance(model, str) else None)
+    return {
+        key: model if model and models.count(model) == 1 else key for key, model in zip(keys, models, strict=True)
+    }
+
+
+def _grade(value: Any) -> Any:
+    """Return a grade; NaN and what is no plain value are missing."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+_LETTERS = {"C": "C", "I": "I", "P": "P", "N": "N", True: "C", False: "I", 1: "C", 0: "I"}
+
+
+def _one_kind_of_grade(rows: list[tuple]) -> tuple[list[tuple], tuple[Note, ...]]:
+    """Return grades in letters where any scorer gives letters; scorers of other numbers are left out then."""
+    grades: dict[str, set] = {}
+    for _, voter, label in rows:
+        grades.setdefault(voter, set()).update(() if label is None else (label,))
+    if not any(isinstance(label, str) for labels in grades.values() for label in labels):
+        return rows, ()
+    strange = [voter for voter, labels in grades.items() if any(label not in _LETTERS for label in labels)]
+    if len(strange) == len(grades):
+        return rows, ()
+    kept = [(i, voter, None if y is None else _LETTERS[y]) for i, voter, y in rows if voter not in strange]
+    if not strange:
+        return kept, ()
+    return kept, (Note(f"Left out, for they give other marks than the rest: {', '.join(map(repr, strange))}"),)
+
+
+# -- lm-evaluation-harness, HELM, RewardBench: one model a file ----------------------------------------------
+
+
+def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
+    filters = _distinct(record.get("filter") for document in documents for record in document.records)
+    tasks = _distinct(_task_of(document) for document in documents)
+    metrics = _distinct(m for d in documents for record in d.records for m in record.get("metrics") or ())
+    if not metrics:
+        known = ("doc_id", "doc", "target", "filter", "arguments", "resps", "filtered_resps")
+        record = documents[0].records[0]
+        metrics = [k for k, v in record.items() if k not in known and isinstance(v, int | float | bool)]
+    metric = _chosen(metrics, "metrics", _names(documents), options)
+    folders = _distinct(_folder(document).name for document in documents)
+    rows = []
+    for document in documents:
+        voter = _folder(document).name if len(folders) > 1 else document.file.stem
+        for record in document.records:
+            task = _task_of(document) if len(tasks) > 1 else ""
+            item = _joined(task, record["doc_id"], record.get("filter") if len(filters) > 1 else "")
+            rows.append((item, voter, record.get(metric)))
+    return _read(rows, f"lm-evaluation-harness samples, metric {metric!r}", _names(documents))
+
+
+def _task_of(document: Document) -> str:
+    return re.sub(r"_\d{4}-\d\d-\d\dT.*$", "", document.file.stem.removeprefix("samples_"))
+
+
+def _helm(documents: list[Document], options: ReaderOptions) -> Read:
+    metrics = _distinct(
+        stat["name"]["name"] for document in documents for record in document.records for stat in record["stats"]
+    )
+    scored = [m for m in metrics if m.endswith("match") or m in ("exact_match", "quasi_exact_match")] or metrics
+    metric = _chosen(scored if options.question is None else metrics, "metrics", _names(documents), options)
+    runs = {id(document): _folder(document).name for document in documents}
+    scenarios = _distinct(_without_model(run) for run in runs.values())
+    trials = max((r.get("train_trial_index") or 0 for d in documents for r in d.records), default=0)
+    rows = []
+    for document in documents:
+        run = runs[id(document)]
+        model = re.search(r"model=([^,/]+)", run)
+        for record in document.records:
+            perturbed = (record.get("perturbation") or {}).get("name")
+            item = _joined(
+                _without_model(run) if len(scenarios) > 1 else "",
+                record["instance_id"],
+                perturbed,
+                record["train_trial_index"] if trials else "",
+            )
+            values = [stat.get("mean") for stat in record["stats"] if stat["name"]["name"] == metric]
+            rows += [(item, model[1] if model else run, value) for value in values[:1]]
+    return _read(rows, f"HELM per-instance stats, metric {metric!r}", _names(documents))
+
+
+def _without_model(run: str) -> str:
+    return re.sub(r",?model=[^,/]+", "", run)
+
+
+def _rewardbench(documents: list[Document], options: ReaderOptions) -> Read:
+    rows = []
+    for document in documents:
+        voter = document.file.stem.removesuffix("_outputs")
+        for record in document.records:
+            label = record.get("results")
+            if label is None:
+                chosen, rejected = record.get("scores_chosen"), record.get("scores_rejected")
+                label = None if chosen is None or rejected is None else int(chosen > rejected)
+            rows.append((record["id"], voter, label))
+    return _read(rows, "RewardBench outputs: 1 if the chosen answer got the higher reward", _names(documents))
+
+
+# -- promptfoo ----------------------------------------------------------------------------------------------
+
+
+def promptfoo_results(value: dict) -> list[dict]:
+    """Return the results of a file of promptfoo of any version."""
+    inner = value["results"]
+    return inner if isinstance(inner, list) else inner["results"]
+
+
+def _provider(result: dict) -> str:
+    provider = result.get("provider") or {}
+    return str(provider.get("label") or provider.get("id") or "" if isinstance(provider, dict) else provider)
+
+
+def promptfoo_items(results: Sequence[dict]) -> list[str]:
+    """Return how each output that was judged is called: by its test, and its prompt and provider if there are several."""
+    tests, prompts, providers = (_distinct(map(of, results)) for of in (_test_of, _prompt_of, _provider))
+    return [
+        _joined(
+            f"test {tests.index(_test_of(result))}",
+            f"prompt {prompts.index(_prompt_of(result))}" if len(prompts) > 1 else "",
+            _provider(result) if len(providers) > 1 else "",
+        )
+        for result in results
+    ]
+
+
+def _promptfoo(documents: list[Document], options: ReaderOptions) -> Read:
+    (document,) = documents
+    results = promptfoo_results(document.value)
+    rows: list[tuple] = []
+    for result, item in zip(results, promptfoo_items(results), strict=True):
+        for part in (result.get("gradingResult") or {}).get("componentResults") or ():
+            assertion = part.get("assertion") or {}
+            voter = assertion.get("metric") or _joined(assertion.get("type"), _asserted_by(assertion))
+            rows.append((item, voter or "assertion", part.get("pass"), part.get("score")))
+    how = "promptfoo results, each assertion a voter"
+    tests, prompts, providers = (_distinct(map(of, results)) for of in (_test_of, _prompt_of, _provider))
+    if not rows and len(prompts) * len(providers) > 1:
+        how = "promptfoo results without assertions, each prompt and provider a voter"
+        for result in results:
+            voter = _joined(_prompt_of(result) if len(prompts) > 1 else "", _provider(result))
+            item = f"test {tests.index(_test_of(result))}"
+            rows.append((item, voter, result.get("success"), result.get("score")))
+    return _read(rows, how, document.file.name, classes=(False, True))
+
+
+def _asserted_by(assertion: dict) -> str:
+    provider = assertion.get("provider")
+    return str(provider.get("id", "")) if isinstance(provider, dict) else str(provider or "")
+
+
+def _test_of(result: dict) -> str:
+    return str(result["testIdx"]) if "testIdx" in result else json.dumps(result.get("vars"), sort_keys=True)
+
+
+def _prompt_of(result: dict) -> str:
+    prompt = result.get("prompt") or {}
+    if isinstance(prompt, str):
+        return prompt
+    return str(prompt.get("label") or prompt.get("display") or prompt.get("raw") or result.get("promptIdx", ""))
+
+
+# -- OpenAI evals, DeepEval, Braintrust ---------------------------------------------------------------------
+
+
+def _openai_log(documents: list[Document], options: ReaderOptions) -> Read:
+    rows = []
+    for document in documents:
+        spec = next((record["spec"] for record in document.records if "spec" in record), {})
+        voter = ", ".join(spec.get("completion_fns") or ()) or document.file.stem
+        rows += [
+            (record["sample_id"], voter, record["data"].get("correct"))
+            for record in document.records
+            if record.get("type") == "match"
+        ]
+    return _read(rows, "OpenAI evals log: is the sampled answer correct", _names(documents))
+
+
+def _openai_export(documents: list[Document], options: ReaderOptions) -> Read:
+    rows = []
+    for document in documents:
+        runs = _distinct(record.get("run_id") for record in document.records)
+        for record in document.records:
+            item = _joined(record.get("run_id") if len(runs) > 1 else "", record["data_source_idx"])
+            passes, grades = record.get("passes") or {}, record.get("grades") or {}
+            rows += [(item, grader, passes[grader], grades.get(grader)) for grader in passes]
+    return _read(rows, "OpenAI evals export: does each grader pass the item", _names(documents))
+
+
+def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
+    (document,) = documents
+    cases = document.value["testCases"]
+    metrics = _distinct(metric["name"] for case in cases for metric in case.get("metricsData") or ())
+    models = _distinct(metric.get("evaluationModel") for case in cases for metric in case.get("metricsData") or ())
+    rows = []
+    for number, case in enumerate(cases):
+        for metric in case.get("metricsData") or ():
+            voter = _joined(
+                metric["name"] if len(metrics) > 1 or len(models) < 2 else "",
+                metric.get("evaluationModel") if len(models) > 1 else "",
+            )
+            label = None if metric.get("error") else metric.get("success")
+            rows.append((case.get("name") or f"case {number}", voter, label, metric.get("score")))
+    return _read(rows, "DeepEval test run, each metric and judge a voter", document.file.name)
+
+
+def _braintrust(documents: list[Document], options: ReaderOptions) -> Read:
+    (document,) = documents
+    rows = [
+        (record.get("id", number), voter, score)
+        for number, record in enumerate(document.records)
+        for voter, score in (record.get("scores") or {}).items()
+    ]
+    return _read(rows, "Braintrust experiment, each score a voter", document.file.name)
+
+
+# -- comparisons in pairs -----------------------------------------------------------------------------------
+
+
+def _alpaca(documents: list[Document], options: ReaderOptions) -> Read:
+    records = [record for document in documents for record in document.records]
+    pairs = _distinct((record.get("generator_1"), record.get("generator_2")) for record in records)
+    weighted, rows = set(), []
+    names: dict[tuple, str] = {}
+    taken: dict[str, list[str]] = {}
+    for record in records:
+        preference = record.get("preference")
+        if preference in (0, 1.5):
+            label: Any = _TIE  # 0 in older files
+        elif preference is None or preference != preference:
+            label = None
+        else:
+            label = "output_1" if preference < 1.5 else "output_2"
+            if preference not in (1, 2):
+                weighted.add(str(record["annotator"]))
+        pair = f"[{record.get('generator_1')} / {record.get('generator_2')}]" if len(pairs) > 1 else ""
+        item = _joined(record["instruction"], pair)
+        key = (item, record.get("dataset"), record.get("output_1"), record.get("output_2"))
+        if key not in names:  # an instruction may occur twice
+            again = len(taken.get(item, ()))
+            names[key] = f"{item} ({again + 1})" if again else item
+            taken.setdefault(item, []).append(names[key])
+        rows.append((names[key], str(record["annotator"]), label))
+    notes = []
+    if weighted:
+        notes.append(Note(f"Weighted preferences of {', '.join(sorted(weighted))} were cut at 1.5"))
+    if len(pairs) > 1:
+        notes.append(Note(f"{len(pairs)} pairs of models are compared; only equal pairs are one item"))
+    return _read(rows, "AlpacaEval annotations: which output is better", _names(documents), tuple(notes))
+
+
+def _judge(record: dict) -> str:
+    judge = record.get("judge")
+    return str(judge[0] if isinstance(judge, list) else judge)
+
+
+def _mt_single(documents: list[Document], options: ReaderOptions) -> Read:
+    records = [record for document in documents for record in document.records]
+    models = _distinct(record.get("model") for record in records)
+    rows = [
+        (
+            _joined(r["question_id"], f"turn {r.get('turn', 1)}", r.get("model") if len(models) > 1 else ""),
+            _judge(r),
+            None if r.get("score") == -1 else r.get("score"),  # -1: no score was found in the judgment
+        )
+        for r in records
+    ]
+    return _read(rows, "MT-Bench grades of single answers", _names(documents))
+
+
+def _mt_pair(documents: list[Document], options: ReaderOptions) -> Read:
+    records = [record for document in documents for record in document.records]
+    pairs = _distinct((record["model_1"], record["model_2"]) for record in records)
+    rows = []
+    for record in records:
+        models = f"{record['model_1']} / {record['model_2']}" if len(pairs) > 1 else ""
+        item = _joined(record["question_id"], f"turn {record.get('turn', 1)}", models)
+        games = [record.get("g1_winner"), record.get("g2_winner")]  # mapped to models already: no flip
+        rows += _pair_votes(item, _judge(record), [None if game == "error" else game for game in games], options)
+    return _read(rows, f"MT-Bench comparisons, {_games(options)}", _names(documents))
+
+
+def _pair_votes(item: str, judge: str, games: list, options: ReaderOptions) -> Iterator[tuple]:
+    """Yield one vote for two games (a tie if they differ), or one for each."""
+    if options.pairs == "games":
+        yield from ((item, f"{judge}, game {number}", game) for number, game in enumerate(games, 1))
+    else:
+        first, second = games
+        both = first is not None and second is not None
+        yield item, judge, (first if first == second else _TIE) if both else None
+
+
+def _games(options: ReaderOptions) -> str:
+    if options.pairs == "games":
+        return "each order of the answers a vote"
+    return "a vote where both orders of the answers agree, a tie where they differ"
+
+
+_FLIPPED = {"A>B": "B>A", "B>A": "A>B", "A=B": "A=B"}
+
+
+def _judgebench(documents: list[Document], options: ReaderOptions) -> Read:
+    rows = []
+    for document in documents:
+        for record in document.records:
+            games = [_FLIPPED[d] if (d := j.get("decision")) in _FLIPPED else None for j in record["judgments"]]
+            first = _FLIPPED[games[0]] if games[0] else None  # only the second is in swapped order
+            order = [first, games[1] if len(games) > 1 else None]
+            order = [_TIE if game == "A=B" else game for game in order]
+            voter = record.get("judge_name") or document.file.stem
+            if len(games) > 1:
+                rows += _pair_votes(str(record["pair_id"]), str(voter), order, options)
+            else:
+                rows.append((str(record["pair_id"]), str(voter), order[0]))
+    return _read(rows, f"JudgeBench judgments, {_games(options)}", _names(documents))
+
+
+def _arena(documents: list[Document], options: ReaderOptions) -> Read:
+    records = [record for document in documents for record in document.records]
+    pairs = _distinct((record["model_a"], record["model_b"]) for record in records)
+    rows = [
+        (
+            _joined(r["question_id"], f"{r['model_a']} / {r['model_b']}" if len(pairs) > 1 else ""),
+            _judge(r),
+            _TIE if str(r["winner"]).startswith("tie") else r["winner"],
+        )
+        for r in records
+    ]
+    return _read(rows, "Arena battles", _names(documents))
+
+
+FORMATS = (
+    JsonFormat("lm_eval", "lm-evaluation-harness samples_*.jsonl", ("doc_id", "resps", "filtered_resps"), _lm_eval, True),
+    JsonFormat("helm", "HELM per_instance_stats.json", ("instance_id", "train_trial_index", "stats"), _helm, True),
+    JsonFormat("rewardbench", "RewardBench outputs", ("scores_chosen", "scores_rejected"), _rewardbench, True),
+    JsonFormat("promptfoo", "promptfoo results (versions 2 to 4)", ("results", "prompt", "success", "vars"), _promptfoo),
+    JsonFormat("openai_evals_log", "OpenAI evals log", ("spec", "completion_fns", "sample_id"), _openai_log, True),
+    JsonFormat("openai_evals", "OpenAI evals export", ("data_source_idx", "grades"), _openai_export, True),
+    JsonFormat("deepeval", "DeepEval test runs", ("testCases", "metricsData"), _deepeval),
+    JsonFormat(
+        *("braintrust", "Braintrust experiments", ("id", "scores", "input", "output"), _braintrust),
+        without=("eval_id", "results"),
+    ),
+    JsonFormat("alpaca_eval", "AlpacaEval annotations.json", ("annotator", "preference", "generator_1"), _alpaca, True),
+    JsonFormat("mt_bench_single", "MT-Bench grades", ("question_id", "judge", "score", "turn"), _mt_single, True),
+    JsonFormat("mt_bench_pair", "MT-Bench comparisons", ("question_id", "g1_winner", "g2_winner"), _mt_pair, True),
+    JsonFormat("judgebench", "JudgeBench judgments", ("pair_id", "judgments", "decision"), _judgebench, True),
+    JsonFormat("arena", "Arena battles", ("question_id", "model_a", "model_b", "winner"), _arena, True),
+)

@@ -1,0 +1,320 @@
+"""Labels written back into what people use: VCF with two more INFO fields, and rows that annotation tools import."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.errors import VotesError
+from goldless.io.readers.annotation import label_studio_item
+from goldless.io.readers.base import File
+from goldless.io.readers.eval_logs import promptfoo_items, promptfoo_results
+from goldless.io.readers.records import parse_json
+from goldless.io.readers.vcf import alleles, item_name
+from goldless.io.tables import VotesFile
+
+AGENT = "goldless"
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels of the items of a file.
+
+    Attributes
+    ----------
+    table : VotesFile
+        The votes, which know their items, their files and their format.
+    codes : ndarray of shape (n_items,)
+        Code of each label.
+    probability : ndarray of shape (n_items, n_classes)
+    support : ndarray of shape (n_items,) or None
+        Supporting voters of the positive class, a group that shares errors counted once.
+    """
+
+    table: VotesFile
+    codes: NDArray[np.integer]
+    probability: NDArray[np.float64]
+    support: NDArray[np.float64] | None = None
+
+    @property
+    def classes(self) -> list:
+        """The labels, as Python's own values."""
+        assert self.table.votes is not None
+        return self.table.votes.classes.tolist()
+
+    @property
+    def names(self) -> list:
+        """Names of the items; their numbers from 1 where they have none."""
+        items = self.table.items
+        return list(range(1, len(self.codes) + 1)) if items is None else items.tolist()
+
+    def by_item(self) -> dict[str, tuple[Any, float]]:
+        """Return the label of each item and its probability."""
+        sure = self.probability[np.arange(len(self.codes)), self.codes]
+        labels = [self.classes[code] for code in self.codes.tolist()]
+        return {str(n): (label, round(p, 4)) for n, label, p in zip(self.names, labels, sure.tolist(), strict=True)}
+
+    def positive(self) -> NDArray[np.float64]:
+        """Return the probability of the positive class, of more than two that of the label."""
+        if len(self.classes) == 2:
+            return self.probability[:, 1]
+        return self.probability[np.arange(len(self.codes)), self.codes]
+
+
+Writer = Callable[[Labels], bytes]
+
+
+def writer_for(path: str, table: VotesFile | None) -> Writer | None:
+    """Return what writes labels to a file with such an ending beyond plain tables; refuse endings that are not written.
+
+    ``.vcf`` and ``.vcf.gz`` go with variant calls; ``.<format>.json``, ``.<format>.jsonl`` and ``.<format>.csv``, such as
+    ``labels.langfuse.csv``, are what that tool imports.
+    """
+    name = path.lower()
+    if name.endswith((".vcf", ".vcf.gz")):
+        if table is not None and table.format not in ("vcf", "isec"):
+            raise VotesError("output", f"{path}: labels are written as VCF only if the votes are variant calls")
+        return lambda labels: bgzip(write_vcf(labels)) if name.endswith(".gz") else write_vcf(labels)
+    for tool, (ending, write) in TOOLS.items():
+        if name.endswith(f".{tool}{ending}"):
+            if table is not None and table.format != tool:
+                raise VotesError("output", f"{path}: the votes were not read from {tool}, so they have no rows there")
+            return write
+    return None
+
+
+# -- VCF ----------------------------------------------------------------------------------------------------
+
+_INFO = (
+    '##INFO=<ID=GOLDLESS_P,Number=A,Type=Float,Description="Probability that the variant is real, from the callers '
+    'alone">',
+    '##INFO=<ID=GOLDLESS_NEFF,Number=A,Type=Float,Description="Supporting callers, a group that shares errors counted '
+    'once">',
+)
+
+
+def write_vcf(labels: Labels) -> bytes:
+    """Return the records of the input with two more INFO fields; of several inputs, one record a variant."""
+    table = labels.table
+    p = dict(zip(map(str, labels.names), labels.positive().tolist(), strict=True))
+    support = labels.support if labels.support is not None else np.zeros(len(labels.codes))
+    n_eff = dict(zip(map(str, labels.names), support.tolist(), strict=True))
+    about = f"##goldless=<callers=\"{','.join(table.voters)}\",items={table.n_items}>"
+    if table.format == "vcf" and len(table.files) == 1:
+        lines = _annotated(File(table.files[0]), p, n_eff, about)
+    else:
+        lines = _sites(labels, p, n_eff, about)
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _annotated(file: File, p: dict[str, float], n_eff: dict[str, float], about: str) -> Iterator[str]:
+    """Yield every line of a file, the records with what was found added."""
+    for line in file.read().decode("utf-8", "replace").splitlines():
+        if line.startswith("#CHROM"):
+            yield from (*_INFO, about)
+        if line.startswith("#") or not line:
+            yield line
+            continue
+        fields = line.split("\t")
+        names = [item_name(site) for site in alleles(fields)]
+        if any(name in p for name in names):
+            added = f"GOLDLESS_P={_numbers(names, p)};GOLDLESS_NEFF={_numbers(names, n_eff)}"
+            fields[7] = added if fields[7] in (".", "") else f"{fields[7]};{added}"
+        yield "\t".join(fields)
+
+
+def _numbers(names: list[str], values: dict[str, float]) -> str:
+    return ",".join(f"{values[name]:.4g}" if name in values else "." for name in names)
+
+
+def _sites(labels: Labels, p: dict[str, float], n_eff: dict[str, float], about: str) -> Iterator[str]:
+    """Yield a file of the variants alone, in the order of the votes, with who called each."""
+    votes = labels.table.votes
+    assert votes is not None
+    contigs = dict.fromkeys(str(name).split(":", 1)[0] for name in labels.names)
+    yield "##fileformat=VCFv4.2"
+    yield from (f"##contig=<ID={contig}>" for contig in contigs)
+    yield '##INFO=<ID=CALLERS,Number=.,Type=String,Description="Callers that found this variant">'
+    yield '##INFO=<ID=NCALLERS,Number=1,Type=Integer,Description="Number of callers">'
+    yield from (*_INFO, about)
+    yield "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+    called = np.asarray(votes.codes) == 1
+    voters = np.array(labels.table.voters)
+    for number, name in enumerate(map(str, labels.names)):
+        contig, position, reference, alternative = name.split(":", 3)
+        who = voters[called[number]].tolist()
+        info = f"CALLERS={','.join(who)};NCALLERS={len(who)};GOLDLESS_P={p[name]:.4g};GOLDLESS_NEFF={n_eff[name]:.4g}"
+        yield "\t".join([contig, position, ".", reference, alternative, ".", ".", info])
+
+
+_BGZF_BLOCK = 65280
+_BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+
+def bgzip(data: bytes) -> bytes:
+    """Return data as blocked gzip, which tabix indexes and every gzip reads."""
+    parts = []
+    for start in range(0, len(data), _BGZF_BLOCK):
+        block = data[start : start + _BGZF_BLOCK]
+        packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+        packed = packer.compress(block) + packer.flush()
+        header = struct.pack("<4BI2BH2BHH", 31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, len(packed) + 25)
+        parts.append(header + packed + struct.pack("<II", zlib.crc32(block), len(block)))
+    return b"".join(parts) + _BGZF_END
+
+
+# -- tools --------------------------------------------------------------------------------------------------
+
+
+def _as_json(value: Any) -> bytes:
+    return (json.dumps(value, ensure_ascii=False) + "\n").encode()
+
+
+def _as_lines(records: list[dict]) -> bytes:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+
+
+def _only(labels: Labels) -> Any:
+    """Return the value of the only file of the votes."""
+    return parse_json(File(labels.table.files[0]))
+
+
+def _label_studio(labels: Labels) -> bytes:
+    """Return tasks with a prediction each, to be imported."""
+    found = labels.by_item()
+    tasks = _only(labels).records
+    out = []
+    for number, task in enumerate(tasks):
+        label = found.get(str(label_studio_item(task, number)))
+        result = _template(tasks)
+        new = {"data": task.get("data", {}), **({"id": task["id"]} if "id" in task else {})}
+        if label is not None and result is not None:
+            answer = {**result, "value": {"choices": [str(label[0])]}}
+            new["predictions"] = [{"model_version": AGENT, "score": label[1], "result": [answer]}]
+        out.append(new)
+    return _as_json(out)
+
+
+def _template(tasks: list[dict]) -> dict | None:
+    """Return the first answer that chooses, for its names."""
+    for task in tasks:
+        for given in (*(task.get("annotations") or ()), *(task.get("predictions") or ())):
+            for result in given.get("result") or ():
+                if result.get("type") == "choices":
+                    return {key: result[key] for key in ("type", "from_name", "to_name") if key in result}
+    return None
+
+
+def _argilla(labels: Labels) -> bytes:
+    """Return records with a suggestion each."""
+    found, records = labels.by_item(), _only(labels).records
+    asked = next((key.removesuffix(".responses") for record in records for key in record if key.endswith(".responses")), "label")
+    for number, record in enumerate(records):
+        label = found.get(str(record.get("id", number + 1)))
+        if label is not None:
+            record |= {
+                f"{asked}.suggestion": label[0],
+                f"{asked}.suggestion.score": label[1],
+                f"{asked}.suggestion.agent": AGENT,
+            }
+    return _as_json(records)
+
+
+def _prodigy(labels: Labels) -> bytes:
+    """Return one line an item for the recipe ``review``."""
+    found, done, out = labels.by_item(), set[str](), []
+    for record in _only(labels).records:
+        key = next((str(record.get(k)) for k in ("_input_hash", "_task_hash") if str(record.get(k)) in found), None)
+        if key is None or key in done:
+            continue
+        done.add(key)
+        label, p = found[key]
+        answer = {"answer": label} if label in ("accept", "reject") else {"answer": "accept", "accept": [label]}
+        out.append({**record, **answer, "_annotator_id": AGENT, "_session_id": AGENT, "goldless_p": p})
+    return _as_lines(out)
+
+
+def _lm_eval(labels: Labels) -> bytes:
+    """Return the lines of the first model's file with the label and its probability."""
+    found, out = labels.by_item(), []
+    for record in parse_json(File(labels.table.files[0])).records:
+        keys = (str(record["doc_id"]), f"{record['doc_id']} {record.get('filter')}")
+        label = next((found[key] for key in keys if key in found), None)
+        out.append(record if label is None else {**record, "goldless_label": label[0], "goldless_p": label[1]})
+    return _as_lines(out)
+
+
+def _inspect(labels: Labels) -> bytes:
+    """Return one line a sample, to stand beside the log."""
+    out = []
+    for name, (label, p) in labels.by_item().items():
+        sample, _, epoch = name.rpartition("#")
+        out.append(
+            {"id": sample or name, "epoch": int(epoch) if sample and epoch.isdigit() else 1, "goldless_label": label,
+             "goldless_p": p}
+        )  # fmt: skip
+    return _as_lines(out)
+
+
+def _rows(header: list[str], rows: list[list[Any]]) -> bytes:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue().encode()
+
+
+def _langfuse(labels: Labels) -> bytes:
+    """Return scores as the API of Langfuse takes them."""
+    kind = "BOOLEAN" if set(labels.classes) <= {0, 1, True, False} else "CATEGORICAL"
+    rows = [
+        [name, AGENT, int(label) if kind == "BOOLEAN" else label, kind, "API", f"probability {p}"]
+        for name, (label, p) in labels.by_item().items()
+    ]
+    return _rows(["traceId", "name", "value", "dataType", "source", "comment"], rows)
+
+
+def _phoenix(labels: Labels) -> bytes:
+    """Return annotations as Phoenix takes them."""
+    rows = [[name, AGENT, "CODE", label, p] for name, (label, p) in labels.by_item().items()]
+    return _rows(["span_id", "annotation_name", "annotator_kind", "label", "score"], rows)
+
+
+def _langsmith(labels: Labels) -> bytes:
+    """Return feedback as LangSmith takes it."""
+    sure = labels.positive().round(4).tolist()
+    return _rows(["run_id", "key", "score"], [[name, AGENT, p] for name, p in zip(labels.names, sure, strict=True)])
+
+
+def _promptfoo(labels: Labels) -> bytes:
+    """Return the results with a named score each."""
+    value = _only(labels).value
+    found = labels.by_item()
+    results = promptfoo_results(value)
+    sure = dict(zip(map(str, labels.names), labels.positive().round(4).tolist(), strict=True))
+    for result, name in zip(results, promptfoo_items(results), strict=True):
+        if name in found:
+            result["namedScores"] = {**(result.get("namedScores") or {}), AGENT: sure[name]}
+    return _as_json(value)
+
+
+TOOLS: dict[str, tuple[str, Writer]] = {
+    "label_studio": (".json", _label_studio),
+    "argilla": (".json", _argilla),
+    "promptfoo": (".json", _promptfoo),
+    "prodigy": (".jsonl", _prodigy),
+    "lm_eval": (".jsonl", _lm_eval),
+    "inspect": (".jsonl", _inspect),
+    "langfuse": (".csv", _langfuse),
+    "phoenix": (".csv", _phoenix),
+    "langsmith": (".csv", _langsmith),
+}
