@@ -15,6 +15,7 @@ import numpy as np
 
 import goldless as gl
 from goldless.cli.errors import in_options
+from goldless.cli.numbers import number_lines
 from goldless.cli.explain import explanation_columns
 from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.output import Progress, check_output, write_output
@@ -49,6 +50,8 @@ def inspect(arguments: argparse.Namespace) -> None:
             notes=notes_of(table),
         )
     )
+    if table.reading is not None:
+        write_lines(number_lines(model, table.votes, Style()))
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -104,7 +107,7 @@ def combine(arguments: argparse.Namespace) -> None:
         "n_items": votes.n_items,
         "classes": names,
         "labelled": dict(zip(names, labelled, strict=True)),
-        "how": table.how,
+        "how": how_of(table),
         "warnings": [*notes_of(table), *said],
         "output": arguments.output,
     }
@@ -131,7 +134,7 @@ def combine(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(facts)
     elif not arguments.quiet:
-        tell(table.how, facts["warnings"])
+        tell(how_of(table), facts["warnings"])
         counted = counted_labels(facts["labelled"])
         scored = (
             f" Balanced accuracy against the truth: {100 * facts['balanced_accuracy']:.1f} %."
@@ -168,7 +171,7 @@ def ask(arguments: argparse.Namespace) -> None:
                 "items": [dict(zip(keys, [row[0], *row[2:]], strict=True)) for row in rows],
                 "n_readings": questions.n_readings,
                 "enough": questions.enough,
-                "how": table.how,
+                "how": how_of(table),
                 "warnings": [*notes_of(table), *said],
                 "output": arguments.output,
             }
@@ -259,6 +262,11 @@ def known_facts(arguments: argparse.Namespace, table: VotesFile) -> dict[str, An
 def notes_of(table: VotesFile) -> list[str]:
     """Return what may have been read otherwise than it was meant, in sentences."""
     return [in_options(note) for note in table.notes]
+
+
+def how_of(table: VotesFile) -> str:
+    """Return how a file was read; of numbers first how these were."""
+    return table.how if table.reading is None else f"{in_options(table.reading)} {table.how}"
 
 
 def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -356,7 +364,7 @@ def summary_of(
             panel_size=getattr(arguments, "k", 5),
             panel=panel,
             title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
-            source=table.how,
+            source=how_of(table),
             warnings=[*notes_of(table), *said],
             resamples=resamples,
             progress=progress.update,
@@ -365,7 +373,7 @@ def summary_of(
 
 def _tell(table: VotesFile, said: list[str]) -> None:
     """Say how the file was read and what was odd, on standard error."""
-    tell(table.how, [*notes_of(table), *said])
+    tell(how_of(table), [*notes_of(table), *said])
 
 
 def tell(how: str, warned: Sequence[str]) -> None:

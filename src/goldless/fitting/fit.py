@@ -27,6 +27,7 @@ from goldless.fitting.groups import FoundGroups, find_groups
 from goldless.fitting.known_labels import WithLabels, with_label_voter
 from goldless.fitting.levels import fit_levels, supported_levels
 from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_stage_estimate
+from goldless.fitting.number_warnings import warn_about_numbers
 from goldless.fitting.numbers import (
     RankedVotes,
     are_two_classes,
@@ -143,6 +144,8 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         separation=separation,
         cut=cut,
     )
+    if votes.ranked is not None:
+        warn_about_numbers(votes, fitted)
     return _with_sample(votes, fitted)
 
 

@@ -89,7 +89,7 @@ class VoteStream:
         self,
         source: Any,
         *,
-        format: str | None = None,  # noqa: A002
+        format: str | None = None,
         item: str | None = None,
         voter: str | None = None,
         label: str | None = None,

@@ -27,6 +27,7 @@ from goldless.votes.alphabet import (
     reading_of,
     same_text,
 )
+from goldless.votes.kinds import reading_of_numbers
 from goldless.votes.votes import Votes
 
 _MAX_CELLS = 4_000_000_000
@@ -59,6 +60,8 @@ class VotesFile:
         Files that were read.
     item_title : str
         How the user calls the column of the items.
+    reading : Note or None
+        How numbers were read, and what to say if they are names of classes; None if votes are labels.
     """
 
     votes: Votes
@@ -71,6 +74,7 @@ class VotesFile:
     format: str = ""
     files: tuple[Path, ...] = ()
     item_title: str = "item"
+    reading: Note | None = None
 
     @property
     def n_items(self) -> int:
@@ -459,7 +463,10 @@ class _Draft:
         truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
         how = self.how.replace(" votes of ", " numbers of ", 1)
-        return VotesFile(votes, truth, how, tuple(self.notes), name, gold=gold, item_title=self.item_title)
+        reading = reading_of_numbers(votes.answers, kinds, votes.bins.sign, rules.numbers.positive_from)
+        return VotesFile(
+            votes, truth, how, tuple(self.notes), name, gold=gold, item_title=self.item_title, reading=reading
+        )
 
     def _place(self, label: Any) -> str:
         """Say where a label first occurs."""

@@ -65,6 +65,11 @@ class VoteSample:
         kept = np.flatnonzero(weights.any(axis=0))
         return cls(pack_bits(codes[kept]), weights[:, kept].astype(np.float32), codes.shape[1], np.array(n_items))
 
+    @classmethod
+    def of_codes(cls, codes: NDArray[np.int8], other: VoteSample) -> VoteSample:
+        """Return another sample with other codes of its patterns."""
+        return replace(other, packed=pack_bits(np.ascontiguousarray(codes)))
+
     @property
     def codes(self) -> NDArray[np.int8]:
         """Patterns as codes, shape (n_patterns, n_voters)."""
