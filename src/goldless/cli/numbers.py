@@ -23,7 +23,8 @@ def number_lines(model: Any, votes: Votes, style: Style) -> list[str]:
     lines = ["", style("Where each voter turns", "bold") + f" (AUC, and Pr({positive}) over its bins, low to high)"]
     facts = zip(names, model.turning_point_, model.direction_, model.auc_, model.severity_, strict=True)
     for (name, point, direction, auc, severity), table in zip(facts, model.emission_, strict=True):
-        turn = "never turns" if np.isnan(point) else f"{'from' if direction >= 0 else 'below'} {point:.4g}: {positive}"
+        turn = f"{'from' if direction >= 0 else 'below'} {point:.4g}: {positive}"
+        turn = "never turns" if np.isnan(point) else turn
         strict = "" if np.isnan(severity) else f"  severity {severity:+.2g}"
         lines.append(f"  {name:<{width}}  {turn:<18} {auc:.2f}  {_bars(table)}{strict}")
     if model.scale_or_classes_ < _TWO_CLASSES:

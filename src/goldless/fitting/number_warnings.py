@@ -38,8 +38,8 @@ def warn_about_numbers(votes: FitVotes, fitted: Fitted) -> None:
     share = float(table.counts @ otherwise / max(table.n_items, 1))
     if share > _DISAGREEMENT:
         warn_user(
-            f"The mean rank of the votes would label {100 * share:.0f} % of the items otherwise: it counts all voters "
-            "alike, the model follows those that agree with each other."
+            f"The mean rank of the votes would label {100 * share:.0f} % of the items otherwise: it counts all "
+            "voters alike, the model follows those that agree with each other."
         )
 
 

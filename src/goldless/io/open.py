@@ -221,7 +221,7 @@ class VoteStream:
             next(_tables(look), None)
             first = next(_tables(partial(iter, seen)), None)
             # what is read once is cut by its first block
-            alphabet = known or _alphabet_of_numbers(first, lambda: iter([first]), rules)
+            alphabet: Alphabet | None = known or _alphabet_of_numbers(first, lambda: iter([first]), rules)
             if alphabet is None:
                 alphabet = alphabet_of_blocks(_tables(partial(chain, list(seen), look())), rules)
             open_raw: Callable[[], Iterable] = partial(chain, seen, source)
@@ -233,6 +233,7 @@ class VoteStream:
                 alphabet = alphabet_of_blocks(_tables(open_raw), rules)
         if first is None:
             raise VotesError("empty", "Found array with 0 sample(s): the source has no rows")
+        assert alphabet is not None
         blocks = _Blocks(partial(_tables, open_raw), *columns_of(first))
 
         def open_in(alphabet: Alphabet) -> Passes:

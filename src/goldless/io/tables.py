@@ -463,7 +463,8 @@ class _Draft:
         truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
         how = self.how.replace(" votes of ", " numbers of ", 1)
-        reading = reading_of_numbers(votes.answers, kinds, votes.bins.sign, rules.numbers.positive_from)
+        sign = rules.numbers.sign(table.voters, len(kinds))
+        reading = reading_of_numbers(self.numbers, kinds, sign, rules.numbers.positive_from)
         return VotesFile(
             votes, truth, how, tuple(self.notes), name, gold=gold, item_title=self.item_title, reading=reading
         )
