@@ -16,6 +16,7 @@ HINTS = {
     "ambiguous-missing": "pass {missing:0} if -1 and 1 are the classes, {missing:-1} if 0 and 1 are, "
     "{classes:[-1, 0, 1]} for three classes, or {kind:'ordinal'} for three grades",
     "scores": "are these scores? {kind:'scores'} takes numbers",
+    "if-names": "{kind:'labels'} if they are names)",
     "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
     "kind-labels": "{kind:'labels'} takes them for names of classes",
     "spelling": "spell them alike, or list the classes in {classes}",

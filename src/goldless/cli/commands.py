@@ -8,7 +8,6 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 import goldless as gl
 from goldless.cli.errors import in_options
+from goldless.cli.numbers import number_lines
 from goldless.cli.explain import explanation_columns
 from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.output import Progress, check_output, write_output
@@ -50,6 +50,8 @@ def inspect(arguments: argparse.Namespace) -> None:
             notes=notes_of(table),
         )
     )
+    if table.reading is not None:
+        write_lines(number_lines(model, table.votes, Style()))
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -105,7 +107,7 @@ def combine(arguments: argparse.Namespace) -> None:
         "n_items": votes.n_items,
         "classes": names,
         "labelled": dict(zip(names, labelled, strict=True)),
-        "how": table.how,
+        "how": how_of(table),
         "warnings": [*notes_of(table), *said],
         "output": arguments.output,
     }
@@ -132,7 +134,7 @@ def combine(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(facts)
     elif not arguments.quiet:
-        tell(table.how, facts["warnings"])
+        tell(how_of(table), facts["warnings"])
         counted = counted_labels(facts["labelled"])
         scored = (
             f" Balanced accuracy against the truth: {100 * facts['balanced_accuracy']:.1f} %."
@@ -169,7 +171,7 @@ def ask(arguments: argparse.Namespace) -> None:
                 "items": [dict(zip(keys, [row[0], *row[2:]], strict=True)) for row in rows],
                 "n_readings": questions.n_readings,
                 "enough": questions.enough,
-                "how": table.how,
+                "how": how_of(table),
                 "warnings": [*notes_of(table), *said],
                 "output": arguments.output,
             }
@@ -240,8 +242,6 @@ def read_and_fit(
             **reading_options(arguments),
             progress=progress.update,
         )
-    if table.votes is None:
-        table = replace(table, votes=gl.encode_votes(table.numbers))
     if check is not None:
         check(table)
     with Progress(FITTING, arguments.quiet):
@@ -264,6 +264,11 @@ def notes_of(table: VotesFile) -> list[str]:
     return [in_options(note) for note in table.notes]
 
 
+def how_of(table: VotesFile) -> str:
+    """Return how a file was read; of numbers first how these were."""
+    return table.how if table.reading is None else f"{in_options(table.reading)} {table.how}"
+
+
 def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how a table is to be read, whether into memory or in batches."""
     return {
@@ -281,10 +286,20 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "missing": [*arguments.missing, *(TIES if arguments.tie == "missing" else ())],
         "positive": arguments.positive,
         "classes": None if arguments.classes is None else [label.strip() for label in arguments.classes.split(",")],
+        "kind": arguments.kind,
+        "lower_is_positive": _lower_is_positive(arguments.lower_is_positive),
+        "positive_from": arguments.positive_from,
         "delimiter": arguments.delimiter,
         "header": False if arguments.no_header else None,
         "encoding": arguments.encoding,
     }
+
+
+def _lower_is_positive(voters: list[str | None] | None) -> bool | list[str]:
+    """Return which voters mean positive by low numbers: none, all if no name is given, or those named."""
+    if voters is None:
+        return False
+    return True if None in voters else [voter for voter in voters if voter is not None]
 
 
 def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[Any, list[str]]:
@@ -315,6 +330,7 @@ def _same_file(arguments: argparse.Namespace) -> str:
             "positive",
             "structure",
         ),
+        *("positive_from",),
         *("delimiter", "encoding", "anchors", "class_balance", "trusted"),
     ):
         given = getattr(arguments, name)
@@ -323,6 +339,9 @@ def _same_file(arguments: argparse.Namespace) -> str:
         for value in given if isinstance(given, list) else [given]:
             option = "--as" if name == "format" else f"--{name.replace('_', '-')}"
             words += [] if value is None else [option, str(value)]
+    words += [] if arguments.kind == "auto" else ["--kind", arguments.kind]
+    for voter in arguments.lower_is_positive or ():
+        words += ["--lower-is-positive", *([] if voter is None else [voter])]
     for name in ("golden", "every_call"):
         words += [f"--{name.replace('_', '-')}"] if getattr(arguments, name) else []
     return shlex.join([*words, "--no-header"] if arguments.no_header else words)
@@ -345,7 +364,7 @@ def summary_of(
             panel_size=getattr(arguments, "k", 5),
             panel=panel,
             title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
-            source=table.how,
+            source=how_of(table),
             warnings=[*notes_of(table), *said],
             resamples=resamples,
             progress=progress.update,
@@ -354,7 +373,7 @@ def summary_of(
 
 def _tell(table: VotesFile, said: list[str]) -> None:
     """Say how the file was read and what was odd, on standard error."""
-    tell(table.how, [*notes_of(table), *said])
+    tell(how_of(table), [*notes_of(table), *said])
 
 
 def tell(how: str, warned: Sequence[str]) -> None:

@@ -191,6 +191,22 @@ def _reading() -> Parser:
     )
     group.add_argument("--positive", metavar="LABEL", help="of two labels the one to call positive")
     group.add_argument(
+        "--kind",
+        choices=("auto", "labels", "ordinal", "probabilities", "scores"),
+        default="auto",
+        help="what votes are: names of classes, or numbers for a positive class (default: look at them)",
+    )
+    group.add_argument(
+        "--lower-is-positive",
+        nargs="?",
+        action="append",
+        metavar="VOTER",
+        help="this voter (without a name: every voter) means positive by low numbers; may be repeated",
+    )
+    group.add_argument(
+        "--positive-from", type=float, metavar="NUMBER", help="the smallest number that means positive, such as 4"
+    )
+    group.add_argument(
         "--classes", metavar="LABELS", help="labels there may be, in order, as a,b,c (default: those that occur)"
     )
     group.add_argument(

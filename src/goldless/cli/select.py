@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from goldless.cli.commands import read_and_fit, summary_of, write_json, write_lines
+from goldless.cli.commands import how_of, read_and_fit, summary_of, write_json, write_lines
 from goldless.cli.costs import check_costs, named_voters, read_costs
 from goldless.cli.names import voter_names
 from goldless.cli.screens import select_screen
@@ -64,7 +64,7 @@ def select(arguments: argparse.Namespace) -> None:
         ],
         "expected": expected,
         "effective_votes_of_all": summary["answer"]["effective_votes"],
-        "how": table.how,
+        "how": how_of(table),
         "warnings": summary["warnings"],
     }
     if arguments.json:

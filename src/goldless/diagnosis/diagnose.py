@@ -22,6 +22,7 @@ from goldless.diagnosis.resampling import (
 )
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
+from goldless.estimators.cut import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
@@ -104,7 +105,7 @@ def diagnose(
     """
     rng = np.random.default_rng(random_state)
     seeds = rng.spawn(4)
-    panel = PanelVotes.of(model, X, sample_weight)
+    panel = PanelVotes.of(*as_labels(model, X), sample_weight)
     uncertainty = Uncertainty(panel)
     without: dict[str, str] = {}
     if resamples is None:

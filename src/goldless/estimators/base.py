@@ -243,10 +243,11 @@ class VoteEstimator(BaseEstimator, ABC):
     def _encode_as_fitted(self, X: Any, rules: LabelRules) -> Votes | VoteSource:
         """Encode votes as those of the fit were, or a stream of votes."""
         stream, fitted = as_stream(X), self.fitted_
+        rules = replace(rules, numbers=NumberRules("labels" if fitted.bins is None else "scores"))
         if stream is not None:
             return stream.open_by(rules, fitted.bins)
         if fitted.bins is None:
-            return encode_by(X, replace(rules, numbers=NumberRules("labels")))
+            return encode_by(X, rules)
         return encode_by_bins(X, rules, fitted.classes, fitted.bins)
 
     def _check_classes(self, n_classes: int) -> None:

@@ -30,6 +30,7 @@ from goldless.fitting.groups import FoundGroups, find_groups, with_groups
 from goldless.fitting.known_labels import WithLabels, with_label_voter
 from goldless.fitting.levels import fit_levels, supported_levels
 from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_stage_estimate
+from goldless.fitting.number_warnings import warn_about_numbers
 from goldless.fitting.numbers import (
     RankedVotes,
     are_two_classes,
@@ -137,9 +138,9 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         calibration = calibrated_to(votes.table, fit.table_model, fit.free)
     core = model.subset(np.arange(votes.sums.n_voters))
     levels = _find_levels(votes, sums, options, model, result, prior, known)
-    separation = None
+    separation, cut = None, 0.0
     if votes.ranked is not None:
-        calibration, separation = _calibrate(votes, votes.ranked, core, facts)
+        calibration, separation, cut = _calibrate(votes, votes.ranked, core, facts)
     elif calibration is None or levels or len(abstainers):
         calibration = Calibration(1.0, core.class_balance)
     fitted = votes.fitted(
@@ -155,9 +156,12 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         facts=facts,
         settled=settled,
         separation=separation,
+        number_cut=cut,
         unseen=_count_unseen(votes, options, core, prior),
     )
-    if votes.n_classes == 2 and votes.ranked is None:
+    if votes.ranked is not None:
+        warn_about_numbers(votes, fitted)
+    elif votes.n_classes == 2:
         flat = _without_groups(votes, fitted, options, found.overdispersion)
         fitted = replace(fitted, cut=_find_cut(votes, fitted, facts, settled, flat))
         if isinstance(options.structure, str) and options.structure == "search":
@@ -172,13 +176,14 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     votes = _with_unseen(votes, options)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
     model = fit.result.model
-    calibration, separation = None, None
+    calibration, separation, cut = None, None, 0.0
     if votes.ranked is not None:
-        calibration, separation = _calibrate(votes, votes.ranked, model, None)
+        calibration, separation, cut = _calibrate(votes, votes.ranked, model, None)
     return votes.fitted(
         model,
         calibration=calibration,
         separation=separation,
+        number_cut=cut,
         convergence=_convergence(fit.result),
         balance_items=fit.prior.balance,
         pseudo_votes=options.prior,
@@ -222,7 +227,7 @@ def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
     """Weigh ranks by the leading rank-one part of their covariance (SUMMA)."""
     estimate = votes.covariance
     model = spectral_ranks(ranked, spectral_loadings(estimate.covariance, estimate.known).clip(-0.99, 0.99))
-    calibration, separation = _calibrate(votes, ranked, model, None)
+    calibration, separation, cut = _calibrate(votes, ranked, model, None)
     everyone = votes.shown_covariance
     grouping = Grouping(
         everyone,
@@ -230,7 +235,7 @@ def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
         residual=0.0, residual_path={}, overdispersion=covariance_misfit(estimate), alternatives=(), ambiguous=False,
         verdict="",
     )  # fmt: skip
-    return votes.fitted(model, calibration=calibration, separation=separation, grouping=grouping)
+    return votes.fitted(model, calibration=calibration, separation=separation, number_cut=cut, grouping=grouping)
 
 
 def _count_unseen(votes: FitVotes, options: FitOptions, model: TreeModel, prior: Dirichlet) -> Unseen | None:
@@ -530,19 +535,21 @@ def _with_facts(
 
 def _calibrate(
     votes: FitVotes, ranked: RankedVotes, model: TreeModel, facts: Facts | None
-) -> tuple[Calibration, float]:
-    """Return what probabilities of voters that say numbers count with, and T: one scale or two classes."""
+) -> tuple[Calibration, float, float]:
+    """Return what probabilities of voters that say numbers count with, T (one scale or two classes), and the cut."""
     codes, counts = votes.table.codes, votes.table.weights
     ratio = model.log_likelihood_ratio(codes)
     separation = scale_or_classes(ratio, model.posterior(codes)[:, 1], counts)
+    cut = ranked.cut(codes, ratio, counts)
+    ratio = ratio - cut
     line = Calibration(1.0, model.class_balance)
     if not are_two_classes(separation, votes.n_items):
         stated = ranked.class_prior is not None or (facts is not None and facts.class_prior is not None)
         line = tempered(ratio, ranked.mean_midranks(codes), counts, float(model.class_prior[1]), stated)
     if facts is not None and len(facts.rows):
-        known = model.log_likelihood_ratio(np.ascontiguousarray(votes.counted.picked.codes[:, votes.voters]))
+        known = model.log_likelihood_ratio(np.ascontiguousarray(votes.counted.picked.codes[:, votes.voters])) - cut
         line = with_labels(line, ratio, counts, known, facts.labels)
-    return line, separation
+    return line, separation, cut
 
 
 def _find_levels(

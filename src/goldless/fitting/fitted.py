@@ -239,6 +239,8 @@ class Fitted:
         How numbers became codes; None if votes are labels.
     symbol_share : ndarray of shape (n_voters, n_symbols) or None
         Share of the answers of each voter in each bin; None if votes are labels.
+    number_cut : float
+        Log-likelihood ratio from which an item is positive: 0, unless the user cuts numbers at one of his own.
     separation : float or None
         Of numbers: T, about 1 if the votes are of two classes and clearly less if they are of one scale.
     unseen : Unseen or None
@@ -268,6 +270,7 @@ class Fitted:
     patterns: PatternTable | SparseRows | None = None
     bins: Bins | None = None
     symbol_share: NDArray[np.float64] | None = None
+    number_cut: float = 0.0
     separation: float | None = None
     unseen: Unseen | None = None
 
@@ -324,10 +327,12 @@ class Fitted:
 
     def log_likelihood(self, codes: Codes) -> NDArray[np.float64]:
         """Return log Pr(votes | Y) of rows of codes, less that of the first class; a column for each class."""
-        if not self.evidence:
-            return self.model.class_evidence(codes)
-        rows = self.read_evidence(codes)
-        return averaged([model.class_evidence(rows) for model in self.evidence])
+        if self.evidence:
+            rows = self.read_evidence(codes)
+            evidence = averaged([model.class_evidence(rows) for model in self.evidence])
+        else:
+            evidence = self.model.class_evidence(codes)
+        return evidence - self.number_cut * np.arange(self.n_classes) if self.number_cut else evidence
 
     def log_posterior(
         self, log_likelihood: NDArray[np.float64], calibration: Calibration | None = None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.fitting.fitted import Fitted, emission_leans
-from goldless.maths.ordered import falling
+from goldless.maths import ordered
 
 
 def emission_of(fitted: Fitted) -> list[NDArray[np.float64]]:
@@ -19,19 +19,16 @@ def emission_of(fitted: Fitted) -> list[NDArray[np.float64]]:
 def auc_of(fitted: Fitted) -> NDArray[np.float64]:
     """Return how often each voter ranks a positive item above a negative one, ties counted half.
 
-    ``sum_b P(b | +) (P(below b | -) + P(b | -) / 2)``. The level is that of the consensus, not of the truth; what it
-    tells is the order of the voters.
+    The level is that of the consensus, not of the truth; what it tells is the order of the voters.
     """
-    negative, positive = fitted.model.confusion[:, 0], fitted.model.confusion[:, 1]
-    below = np.cumsum(negative, axis=1) - negative / 2
-    return (positive * below).sum(axis=1)
+    return ordered.auc_of(fitted.model.confusion)
 
 
 def direction_of(fitted: Fitted) -> NDArray[np.int64]:
     """Return 1 for voters whose high numbers mean positive, -1 for those whose low ones do, and 0 for neither."""
     assert fitted.bins is not None
     confusion, n_bins = fitted.model.confusion, fitted.bins.n_bins
-    falls, rises = falling(confusion, n_bins), falling(confusion[:, ::-1], n_bins)
+    falls, rises = ordered.falling(confusion, n_bins), ordered.falling(confusion[:, ::-1], n_bins)
     return fitted.bins.sign * (rises.astype(np.int64) - falls.astype(np.int64))
 
 

@@ -77,9 +77,33 @@ class RankedVotes:
         balance = float(np.clip(np.median(stated), _BALANCE_FLOOR, 1 - _BALANCE_FLOOR))
         return np.array([1 - balance, balance])
 
+    def cut(self, codes: NDArray[np.int8], ratio: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+        """Return the log-likelihood ratio from which an item is positive.
+
+        That is 0, or with a cut of the user's own the ratio that as many items exceed as have most of their votes at
+        or above that cut: two states of EM on one scale would drift to its middle.
+        """
+        if self.bins.positive_from is None:
+            return 0.0
+        above = row_means(codes, self.bins.above_cut)
+        share = counts @ ((above > 0.5) + 0.5 * (above == 0.5)) / counts.sum()
+        return share_above(ratio, counts, float(share))
+
     def mean_midranks(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return the mean midrank of each row; one half without a vote."""
         return row_means(codes, self.midranks)
+
+
+def share_above(values: NDArray[np.float64], counts: NDArray[np.float64], share: float) -> float:
+    """Return the number above which this share of the values lies."""
+    order = np.argsort(-values, kind="stable")
+    total = np.cumsum(counts[order])
+    position = int(np.searchsorted(total, share * total[-1], side="right"))
+    if position == 0:
+        return float(values[order[0]]) + 1.0
+    if position == len(order):
+        return float(values[order[-1]]) - 1.0
+    return float(values[order[position - 1]] + values[order[position]]) / 2
 
 
 def consensus_of(fitted: Fitted, codes: NDArray[np.int8]) -> NDArray[np.float64]:

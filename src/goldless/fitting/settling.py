@@ -17,6 +17,7 @@ from goldless.fitting.solve import fit_groups
 from goldless.kernels.sparse import codes_of_voters
 from goldless.maths.checks import relabel
 from goldless.maths.em import Dirichlet
+from goldless.maths.ordered import auc_of
 from goldless.maths.structure.partitions import rerootings
 from goldless.maths.tree import TreeModel, log_rates
 from goldless.votes.passes import VoteSums
@@ -118,7 +119,7 @@ def settle(
         log_weights = np.concatenate([log_weights, np.log(_FLIPPED * habit)])
     if len(trusted):
         chance = 1 / votes.n_classes
-        accuracy = np.array([candidate.balanced_accuracy[trusted].mean() for candidate in candidates])
+        accuracy = np.array([_accuracies(candidate)[trusted].mean() for candidate in candidates])
         log_weights = np.where(accuracy >= chance, log_weights, -np.inf)
     if facts.class_prior is not None:
         balances = np.array([log_rates(candidate.class_prior) for candidate in candidates])
@@ -132,6 +133,11 @@ def settle(
         log_weights = log_weights + label_evidence(evidence, labels, votes.counted.picked.weights)
     weights = np.exp(log_weights - logsumexp(log_weights))
     return Settled(candidates, weights, (evidence.argmax(axis=2) == labels).sum(axis=1), len(facts.rows))
+
+
+def _accuracies(model: TreeModel) -> NDArray[np.float64]:
+    """Return how well each voter tells the classes, at least so well as by chance if it runs the right way."""
+    return model.balanced_accuracy if model.n_symbols == model.n_classes else auc_of(model.confusion)
 
 
 def describe_settled(settled: Settled, n_voters: int) -> str:

@@ -48,8 +48,7 @@ def encode_votes(
     X : array-like or frame of shape (n_items, n_voters)
         Two to a hundred distinct labels of any type, or numbers; NaN, None and NA are missing votes. Frames are
         anything that speaks the Arrow C stream interface. What :func:`~goldless.read_votes` takes besides, such as
-        long frames, sparse matrices (0 is no vote) and records, is read by it. Votes that are encoded already pass
-        through.
+        long frames, sparse matrices (0 is no vote) and records, is read by it. Encoded votes pass through.
     classes : array-like of shape (n_classes,), optional
         Labels there may be, in order, of two (negative, positive); by default those that occur, sorted.
     missing : label, optional
@@ -124,11 +123,16 @@ def encode_in(X: Any, alphabet: Alphabet) -> Votes:
 
 def encode_by_bins(X: Any, rules: LabelRules, classes: NDArray, bins: Bins) -> Votes:
     """Encode votes by the bins of a fit."""
+    X = as_votes(X, rules)
     if not isinstance(X, Votes):
         return encode_in_bins(table_of(X), rules, classes, bins)
-    if X.bins is not bins:
-        raise ValueError("these votes were encoded by themselves, not by the bins of the fit: pass them as numbers")
-    return X
+    if X.bins is bins:
+        return X
+    if X.answers is None:
+        raise ValueError("the model was fitted to numbers, and these votes are codes of something else")
+    if X.n_voters != bins.n_voters:  # which the caller refuses
+        return X
+    return replace(X, codes=bins.codes(X.answers), classes=classes, bins=bins)
 
 
 def labels_in(X: Any) -> Iterable:

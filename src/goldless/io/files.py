@@ -23,6 +23,7 @@ from goldless.io.readers.registry import all_presets, choose, named
 from goldless.io.roles import ReadOptions, check_names, long_roles, plain_title
 from goldless.io.tables import VotesFile, votes_of
 from goldless.votes.alphabet import LabelRules, as_classes
+from goldless.votes.kinds import NumberRules
 from goldless.votes.long import REPEATS
 from goldless.votes.votes import Votes
 
@@ -52,6 +53,9 @@ def read_votes(
     missing: Iterable[Any] = (),
     positive: Any = None,
     classes: Iterable[Any] | None = None,
+    kind: Any = "auto",
+    lower_is_positive: Any = None,
+    positive_from: float | None = None,
     table: str | None = None,
     question: str | None = None,
     pairs: str = "agree",
@@ -88,6 +92,12 @@ def read_votes(
         Of two labels the one to call positive; by default the second in sorted order.
     classes : iterable of label, optional
         Labels there may be, in order; by default those that occur, sorted.
+    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
+        What votes are; see :class:`~goldless.LatentSML`.
+    lower_is_positive : bool or list of voters, optional
+        Voters that mean positive by low numbers.
+    positive_from : float, optional
+        The smallest number that means positive.
     table : str, optional
         Sheet of a workbook, table or query of a database, array of an npz file.
     question : str, optional
@@ -128,7 +138,9 @@ def read_votes(
     """
     if pairs not in ("agree", "games"):
         raise ValueError(f"pairs must be 'agree' or 'games', got {pairs!r}")
-    rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
+    numbers = NumberRules.of(kind, lower_is_positive, positive_from)
+    listed = None if classes is None else as_classes(list(classes))
+    rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
     reader = ReaderOptions(
         delimiter, header, encoding, table, question, pairs, every_call, truth, Roles(item, voter, label), progress
     )

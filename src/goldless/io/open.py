@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError, warn_user
-from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by, encode_in, policy
+from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, policy
 from goldless.io.files import labels_of, read_table
 from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
 from goldless.io.readers.base import ReaderOptions, Roles
@@ -24,6 +24,7 @@ from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import Alphabet, LabelRules, as_classes
 from goldless.votes.bins import Bins
 from goldless.votes.engine import StreamEngine
+from goldless.votes.kinds import NumberRules
 from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT
@@ -60,6 +61,8 @@ class VoteStream:
         The label to call positive.
     classes : iterable of label, optional
         Labels there may be, in order; by default those that occur, sorted.
+    kind, lower_is_positive, positive_from : optional
+        What votes are, if the estimator does not say it; see :class:`~goldless.LatentSML`.
     delimiter, header, encoding : optional
         How text is read, when it is not found out rightly.
     table, question, pairs, every_call : optional
@@ -87,7 +90,7 @@ class VoteStream:
         self,
         source: Any,
         *,
-        format: str | None = None,  # noqa: A002
+        format: str | None = None,
         item: str | None = None,
         voter: str | None = None,
         label: str | None = None,
@@ -97,6 +100,9 @@ class VoteStream:
         missing: Iterable[Any] = (),
         positive: Any = None,
         classes: Iterable[Any] | None = None,
+        kind: Any = "auto",
+        lower_is_positive: Any = None,
+        positive_from: float | None = None,
         delimiter: str | None = None,
         header: bool | None = None,
         encoding: str = "utf-8",
@@ -116,7 +122,9 @@ class VoteStream:
         self.client = client
         self._progress = progress
         self._told = False
-        rules = LabelRules(None if classes is None else as_classes(list(classes)), labels_of(missing), positive)
+        numbers = NumberRules.of(kind, lower_is_positive, positive_from)
+        listed = None if classes is None else as_classes(list(classes))
+        rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
         roles = Roles(item, voter, label)
         reader = ReaderOptions(delimiter, header, encoding, table, question, pairs, every_call, truth, roles)
         self._options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader)
@@ -139,7 +147,7 @@ class VoteStream:
         rules = rules.besides(self._options.rules)
         known = None if bins is None else NumberAlphabet.of(rules.classes, bins, rules)  # type: ignore[arg-type]
         if isinstance(self.source, str | os.PathLike):
-            return self._open_files(replace(self._options, rules=rules))
+            return self._open_files(replace(self._options, rules=rules), bins, rules.classes)
         if is_dask(self.source):
             from goldless.io.dask import open_dask
 
@@ -171,15 +179,13 @@ class VoteStream:
         found = votes.find_rows(names) if isinstance(votes, VoteSource) else find_items(votes, names)
         return {names[name]: row for name, row in found.items()}
 
-    def _open_files(self, options: ReadOptions) -> VoteSource | Votes:
+    def _open_files(self, options: ReadOptions, bins: Bins | None, classes: Any) -> VoteSource | Votes:
         reader = self._reader
         files = understand(self.source, options, reader)
         if files is None:
             found = read_table(self.source, options)
             self._say(found.notes)
-            if found.votes is None:
-                return encode_by(found.numbers, options.rules)
-            return found.votes
+            return found.votes if bins is None else encode_by_bins(found.votes, options.rules, classes, bins)
         self._say(files.notes)
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
@@ -216,7 +222,7 @@ class VoteStream:
             next(_tables(look), None)
             first = next(_tables(partial(iter, seen)), None)
             # what is read once is cut by its first block
-            alphabet = known or _alphabet_of_numbers(first, lambda: iter([first]), rules)
+            alphabet: Alphabet | None = known or _alphabet_of_numbers(first, lambda: iter([first]), rules)
             if alphabet is None:
                 alphabet = alphabet_of_blocks(_tables(partial(chain, list(seen), look())), rules)
             open_raw: Callable[[], Iterable] = partial(chain, seen, source)
@@ -228,6 +234,7 @@ class VoteStream:
                 alphabet = alphabet_of_blocks(_tables(open_raw), rules)
         if first is None:
             raise VotesError("empty", "Found array with 0 sample(s): the source has no rows")
+        assert alphabet is not None
         blocks = _Blocks(partial(_tables, open_raw), *columns_of(first))
 
         def open_in(alphabet: Alphabet) -> Passes:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
 from goldless.spelling import nearest
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
+from goldless.votes.kinds import are_in_order, judge_labels, ranks_as_codes
 
 _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),
@@ -157,7 +161,7 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
         more = f" and {len(left) - 8} more" if len(left) > 8 else ""
         are = "columns" if len(left) > 1 else "column"
         notes.append(Note(f"Left out, for they share no label with the others: {are} {names}{more}"))
-    scores = options.rules.classes is None and _are_scores(voters)
+    scores = are_numbers(voters, options.rules)
     if not scores:
         _refuse_what_is_no_vote(voters, options, name)
     return WideRoles(items, voters, tuple(notes), scores)
@@ -245,15 +249,55 @@ def _is_numeric(column: Column) -> bool:
         return False
 
 
-def _are_scores(columns: Sequence[Column]) -> bool:
-    """Whether columns hold numbers of which there are too many, or too fine ones, to be labels."""
+def are_numbers(
+    columns: Sequence[Column], rules: LabelRules, answers: Callable[[], NDArray[np.float64]] | None = None
+) -> bool:
+    """Whether columns hold numbers and no labels: as the user says, or as they look.
+
+    ``answers`` returns the numbers of every voter in a column, if the columns are not those of voters.
+    """
+    said = rules.numbers
     filled = [column for column in columns if column.values]
-    if not filled or not all(map(_is_numeric, filled)):
+    if said.are_labels or (rules.classes is not None and not said.are_numbers) or not filled:
         return False
-    values = {float(value) for column in filled for value in column.values}
+    if said.are_numbers:
+        return True
+    if not all(map(_is_numeric, filled)):
+        return False
+    draft = rules.alphabet_draft(text=True)
+    values = {float(value) for column in filled for value in column.values if not draft.means_missing(value)}
     if len(values) > MAX_CLASSES:
-        return len(filled) >= _ENOUGH_VOTERS and _share_a_scale(filled)
-    return len(values) > 2 and are_probabilities(values)
+        return answers is not None or (len(filled) >= _ENOUGH_VOTERS and _share_a_scale(filled))
+    whole = [int(value) if value == int(value) else value for value in values]
+    judged = judge_labels(whole, codes_of_classes=True)
+    if judged != "grades":
+        return judged != "labels"
+    table = np.column_stack([column_of_numbers(column, rules) for column in filled]) if answers is None else answers()
+    return are_in_order(ranks_as_codes(table, values), len(values))
+
+
+def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
+    """Return a column as numbers, NaN where a vote is missing."""
+    draft = rules.alphabet_draft(text=True)
+    try:
+        values = [np.nan if draft.means_missing(value) else float(value) for value in column.values]
+    except (TypeError, ValueError):
+        strange = next(value for value in column.values if not _is_a_number(value) and not draft.means_missing(value))
+        raise VotesError(
+            "no-number",
+            f"{short(str(strange))!r} in column {short(column.name)!r} is no number, and the votes are to be numbers",
+            "kind-labels",
+            {"column": column.name, "label": strange},
+        ) from None
+    return np.array([*values, np.nan])[column.positions]
+
+
+def _is_a_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _worst_stranger(columns: Sequence[Column]) -> Column | None:

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError
-from goldless.io.arrays import LabelTable, table_of_array
+from goldless.io.arrays import table_of_array
 from goldless.io.frames import unknown_truth
+from goldless.io.numbers import encode_numbers, kinds_in
 from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.columns import Column, Columns, column_of
-from goldless.io.roles import ReadOptions, WideRoles, short, wide_roles
+from goldless.io.roles import ReadOptions, WideRoles, are_numbers, column_of_numbers, short, wide_roles
 from goldless.kernels.sparse import Codes, SparseCodes, first_vote
 from goldless.votes.alphabet import (
     MAX_CLASSES,
@@ -27,10 +28,12 @@ from goldless.votes.alphabet import (
     reading_of,
     same_text,
 )
+from goldless.votes.kinds import reading_of_numbers
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.votes import Votes
 
-_MAX_CELLS = 4_000_000_000
+_MAX_CELLS = 200_000_000  # of numbers, which are kept as a matrix
+_JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
 _MAX_LABELS = 126  # classes and words for "no vote", as int8
 
 
@@ -40,8 +43,8 @@ class VotesFile:
 
     Attributes
     ----------
-    votes : Votes or None
-        Codes, classes, names of the voters and of the items; None if the votes are numbers.
+    votes : Votes
+        Codes, classes, names of the voters and of the items.
     truth : ndarray of shape (n_items,) or None
         Codes of the true labels, -1 where there is none. For scoring only.
     how : str
@@ -50,8 +53,6 @@ class VotesFile:
         What was left out, and what may have been read otherwise than it was meant; ``str`` makes a sentence of each.
     name : str
         Where the votes came from.
-    numbers : LabelTable or None
-        Votes that are numbers (scores, probabilities, grades), as they are in the file.
     gold : dict
         Known labels of golden tasks, by row: what ``anchors`` of a fit takes.
     at_least : int or None
@@ -62,57 +63,52 @@ class VotesFile:
         Files that were read.
     item_title : str
         How the user calls the column of the items.
+    reading : Note or None
+        How numbers were read, and what to say if they are names of classes; None if votes are labels.
     """
 
-    votes: Votes | None
+    votes: Votes
     truth: NDArray[np.int8] | None
     how: str
     notes: tuple[Note, ...] = ()
     name: str = "votes"
-    numbers: LabelTable | None = None
     gold: dict[int, Any] = field(default_factory=dict)
     at_least: int | None = None
     format: str = ""
     files: tuple[Path, ...] = ()
     item_title: str = "item"
+    reading: Note | None = None
 
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return self.votes.n_items if self.votes is not None else self._numbers.shape[0]
+        return self.votes.n_items
 
     @property
     def n_voters(self) -> int:
         """Number of voters."""
-        return self.votes.n_voters if self.votes is not None else self._numbers.shape[1]
+        return self.votes.n_voters
 
     @property
     def n_votes(self) -> int:
         """Number of votes that are not missing."""
-        if self.votes is not None:
-            return self.votes.n_votes
-        return sum(int((~np.isnan(values)).sum()) for _, values in self._numbers.blocks())
+        return self.votes.n_votes
 
     @property
     def voters(self) -> list[str]:
         """Names of the voters."""
-        names = self.votes.voters if self.votes is not None else self._numbers.voters
+        names = self.votes.voters
         return [f"voter {number + 1}" for number in range(self.n_voters)] if names is None else list(map(str, names))
 
     @property
     def items(self) -> NDArray | None:
         """Names of the items, if they have names."""
-        return self.votes.items if self.votes is not None else self._numbers.items
+        return self.votes.items
 
     @property
-    def X(self) -> Votes | LabelTable:
-        """What estimators are given: encoded votes, or numbers."""
-        return self.votes if self.votes is not None else self._numbers
-
-    @property
-    def _numbers(self) -> LabelTable:
-        assert self.numbers is not None
-        return self.numbers
+    def X(self) -> Votes:
+        """What estimators are given."""
+        return self.votes
 
     def __repr__(self) -> str:
         return f"<{self.how}>"
@@ -168,7 +164,7 @@ def scores_error(columns: Sequence[Column], name: str) -> VotesError:
         "scores",
         f"column {short(found.name)!r} of {name} holds {len(found.values):,} different {what}, such as "
         f"{listed(found.values[:2])}",
-        "scores-or-classes",
+        "scores",
         {"file": name, "column": found.name},
     )
 
@@ -179,7 +175,7 @@ def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name:
     if known is not None and known.voters is not None:
         voters = [by_name[title] for title in known.voters if title not in options.ignore]
         item = options.id_column or known.item
-        roles = WideRoles(None if item is None else by_name[item], voters, scores=_are_numbers(voters, options))
+        roles = WideRoles(None if item is None else by_name[item], voters, scores=are_numbers(voters, options.rules))
         if truth is None and options.truth is not None and known.truth is not None:
             truth = by_name[known.truth]
     else:
@@ -192,16 +188,6 @@ def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name:
                 {"file": name},
             )
     return _draft_of(table, roles, truth, options, name)
-
-
-def _are_numbers(columns: Sequence[Column], options: ReadOptions) -> bool:
-    if options.rules.classes is not None:
-        return False
-    try:
-        values = {float(value) for column in columns for value in column.values}
-    except (TypeError, ValueError):
-        return False
-    return len(values) > MAX_CLASSES or (len(values) > 2 and are_probabilities(values))
 
 
 def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: ReadOptions, name: str) -> _Draft:
@@ -217,15 +203,10 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     titles = [column.name for column in voters]
     title = "item" if items is None else items.name
     if roles.scores:
-        numbers = np.column_stack([_floats(column) for column in voters])
+        numbers = np.column_stack([column_of_numbers(column, options.rules) for column in voters])
         return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers)
     labels, positions, joined = _common_labels(voters, options)
     return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title)
-
-
-def _floats(column: Column) -> NDArray[np.float64]:
-    values = np.array([*map(float, column.values), np.nan])
-    return values[column.positions]
 
 
 def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
@@ -292,18 +273,25 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     )
     names = [str(value) for value in voter.values]
     ids = np.array([*item.values, None], dtype=object)[:-1]
-    if _are_numbers([label], options):
-        if n_items * n_voters > _MAX_CELLS:
+
+    def numbers(items: int = n_items) -> NDArray[np.float64]:
+        """Return the answers on the first items, a column a voter."""
+        if items * n_voters > _MAX_CELLS:
             raise VotesError(
                 "too-large",
                 f"{name}: numbers of {n_voters:,} voters on {n_items:,} items do not fit in memory",
+                "kind-labels",
                 where={"file": name},
             )
-        cell = item.positions[said].astype(np.int64) * n_voters + voter.positions[said]
-        numbers = np.full(n_items * n_voters, np.nan)
-        numbers[cell] = _floats(label)[said]
-        draft = _Draft([], None, names, ids, truth, how, notes, item.name, numbers.reshape(n_items, n_voters))
-        return draft.votes(options, name)
+        answers = np.full(items * n_voters, np.nan)
+        taken = said & (item.positions < items)
+        cell = item.positions[taken].astype(np.int64) * n_voters + voter.positions[taken]
+        answers[cell] = column_of_numbers(label, options.rules)[taken]
+        return answers.reshape(items, n_voters)
+
+    judged = max(min(n_items, _JUDGED_CELLS // n_voters), 1)
+    if are_numbers([label], options.rules, lambda: numbers(judged)):
+        return _Draft([], None, names, ids, truth, how, notes, item.name, numbers()).votes(options, name)
     if len(label.values) > _MAX_LABELS:
         raise VotesError(
             "too-many-labels",
@@ -444,9 +432,7 @@ class _Draft:
     def votes(self, options: ReadOptions, name: str) -> VotesFile:
         """Find the classes, and encode votes and truth."""
         if self.numbers is not None:
-            table = table_of_array(self.numbers, self.voters, self.items)
-            how = self.how.replace(" votes of ", " numbers of ", 1)
-            return VotesFile(None, None, how, tuple(self.notes), name, table, item_title=self.item_title)
+            return self._numbers_as_votes(options, name)
         assert self.positions is not None
         alphabet = self.alphabet(options, name)
         code_of = np.array([*map(alphabet.code, self.labels), MISSING], dtype=np.int8)
@@ -470,6 +456,25 @@ class _Draft:
         if gold:
             notes.append(Note(f"{len(gold):,} golden tasks have a known label", "golden"))
         return VotesFile(votes, truth, self.how, tuple(notes), name, gold=gold, item_title=self.item_title)
+
+    def _numbers_as_votes(self, options: ReadOptions, name: str) -> VotesFile:
+        """Cut the numbers of every voter into bins."""
+        assert self.numbers is not None
+        table, rules = table_of_array(self.numbers, self.voters, self.items), options.rules
+        kinds = kinds_in(table, rules) or ("ordinal",) * len(self.voters)
+        try:
+            votes = encode_numbers(table, rules, kinds, lambda n_items: None)
+        except VotesError as error:
+            raise error.within(name, file=name) from None
+        alphabet = Alphabet(votes.classes, text=True)
+        truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
+        gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
+        how = self.how.replace(" votes of ", " numbers of ", 1)
+        sign = rules.numbers.sign(table.voters, len(kinds))
+        reading = reading_of_numbers(self.numbers, kinds, sign, rules.numbers.positive_from)
+        return VotesFile(
+            votes, truth, how, tuple(self.notes), name, gold=gold, item_title=self.item_title, reading=reading
+        )
 
     def _place(self, label: Any) -> str:
         """Say where a label first occurs."""

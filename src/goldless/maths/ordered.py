@@ -83,6 +83,15 @@ class Ordered:
         return int(falling(votes, self.n_bins).sum())
 
 
+def auc_of(confusion: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how often each voter ranks a positive item above a negative one, from Pr(bin | Y).
+
+    ``sum_b P(b | +) (P(below b | -) + P(b | -) / 2)``.
+    """
+    negative, positive = confusion[:, 0], confusion[:, 1]
+    return (positive * (np.cumsum(negative, axis=1) - negative / 2)).sum(axis=1)
+
+
 def midranks_of(share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the middle of the ranks of each bin from the shares of the bins, along the last axis."""
     return np.cumsum(share, axis=-1) - share / 2

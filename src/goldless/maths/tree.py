@@ -162,7 +162,14 @@ class TreeModel:
 
     @property
     def recall(self) -> NDArray[np.float64]:
-        """Pr(vote = Y | Y) of every voter and class, shape (n_voters, n_classes)."""
+        """Pr(vote = Y | Y) of every voter and class, shape (n_voters, n_classes).
+
+        Where symbols are not the classes, a symbol is for the class that makes it likeliest.
+        """
+        if self.n_symbols != self.n_classes:
+            named = self.confusion.argmax(axis=1)
+            of_class = [(self.confusion[:, c] * (named == c)).sum(axis=1) for c in range(self.n_classes)]
+            return np.stack(of_class, axis=1)
         return np.einsum("icc->ic", self.confusion[:, :, : self.n_classes])
 
     @property

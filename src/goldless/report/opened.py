@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.estimators.cut import as_labels
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.crowd import looked_at
@@ -53,6 +54,7 @@ class Opened:
         check_is_fitted(model)
         if not isinstance(model, TreeEstimator):
             raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+        model, X = as_labels(model, X)
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")

@@ -46,14 +46,14 @@ class Levels:
             voted &= weights > 0
         values, inverse = np.unique(answers[voted], return_inverse=True)
         of_items = None if weights is None else weights[voted]
-        return cls(values, np.bincount(inverse.ravel(), of_items, len(values)).astype(np.float64))
+        return cls(values, np.bincount(inverse.ravel(), of_items, len(values)).astype(float))
 
     def __add__(self, other: Levels) -> Levels:
         answers, counts = (
             np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("values", "counts")
         )
         values, inverse = np.unique(answers, return_inverse=True)
-        return Levels(values, np.bincount(inverse.ravel(), counts, len(values)))._merged()
+        return Levels(values, np.bincount(inverse.ravel(), counts, len(values)).astype(float))._merged()
 
     def _merged(self) -> Levels:
         """Return at most a few thousand levels."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.errors import VotesError
+from goldless.errors import Note, VotesError
 from goldless.votes.pairs import PairTables
 
 KINDS = ("labels", "ordinal", "probabilities", "scores")
@@ -208,13 +208,17 @@ def ranks_as_codes(answers: NDArray[np.float64], labels: Iterable) -> NDArray[np
     return np.where(np.isnan(answers), np.int8(-1), codes)
 
 
-def describe(kinds: tuple[str, ...], lowest: float, highest: float) -> str:
-    """Return in a few words how numbers were read."""
-    names = {"ordinal": "grades", "probabilities": "probabilities", "scores": "scores"}
+def reading_of_numbers(
+    answers: NDArray[np.float64], kinds: tuple[str, ...], sign: NDArray[np.int64], positive_from: float | None
+) -> Note:
+    """Say how numbers were read: what they are, which way they run, and what to pass if they are names of classes."""
+    words = {"ordinal": "grades", "probabilities": "probabilities", "scores": "scores"}
+    ends = f"{np.nanmin(answers):g}-{np.nanmax(answers):g}" if np.nanmin(answers) >= 0 else ""
     found = list(dict.fromkeys(kinds))
-    if len(found) > 1:
-        counts = [f"{kinds.count(kind)} {names[kind]}" for kind in found]
-        return f"numbers ({', '.join(counts)})"
-    if found[0] == "ordinal":
-        return f"grades {lowest:g}-{highest:g}"
-    return names[found[0]] if found[0] == "probabilities" else f"scores from {lowest:g} to {highest:g}"
+    what = ", ".join(words[kind] if len(found) == 1 else f"{kinds.count(kind)} {words[kind]}" for kind in found)
+    if found == ["ordinal"] and ends:
+        what = f"grades {ends}"
+    low = int((sign < 0).sum())
+    way = "higher = positive" if not low else "lower = positive" if low == len(sign) else f"lower = positive for {low}"
+    cut = "" if positive_from is None else f", positive from {positive_from:g}"
+    return Note(f"{len(kinds)} voters, {what} (ordered, {way}{cut}", "if-names")

@@ -68,6 +68,11 @@ class VoteSample:
         packed = pack_bits(chosen.dense() if isinstance(chosen, SparseCodes) else chosen)
         return cls(packed, weights[:, kept].astype(np.float32), codes.shape[1], np.array(n_items))
 
+    @classmethod
+    def of_codes(cls, codes: NDArray[np.int8], other: VoteSample) -> VoteSample:
+        """Return another sample with other codes of its patterns."""
+        return replace(other, packed=pack_bits(np.ascontiguousarray(codes)))
+
     @property
     def codes(self) -> NDArray[np.int8]:
         """Patterns as codes, shape (n_patterns, n_voters)."""

@@ -30,6 +30,8 @@ class Votes:
         How numbers became codes; None if votes are labels.
     at_least : int or None
         Only items that at least so many voters call positive are there, as in the output of variant callers.
+    answers : ndarray of shape (n_items, n_voters) or None
+        The numbers themselves, to be coded by the bins of another fit; NaN where missing.
     """
 
     codes: Codes
@@ -38,6 +40,7 @@ class Votes:
     items: NDArray | None = None
     bins: Bins | None = None
     at_least: int | None = None
+    answers: NDArray[np.float64] | None = None
 
     @property
     def n_votes(self) -> int:

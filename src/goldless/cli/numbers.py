@@ -1,0 +1,42 @@
+"""What the screen says of voters that give numbers: where each turns, how well it ranks, and its emission drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.cli.names import voter_names
+from goldless.cli.terminal import Style, clean
+from goldless.votes.votes import Votes
+
+_BARS = "▁▂▃▄▅▆▇█"
+_TWO_CLASSES = 0.95
+
+
+def number_lines(model: Any, votes: Votes, style: Style) -> list[str]:
+    """Return a line for each voter, and whether the numbers are of two classes or of one scale."""
+    names = [clean(name) for name in voter_names(votes)]
+    width = max(map(len, names))
+    positive = clean(str(model.classes_[1]))
+    lines = ["", style("Where each voter turns", "bold") + f" (AUC, and Pr({positive}) over its bins, low to high)"]
+    facts = zip(names, model.turning_point_, model.direction_, model.auc_, model.severity_, strict=True)
+    for (name, point, direction, auc, severity), table in zip(facts, model.emission_, strict=True):
+        turn = f"{'from' if direction >= 0 else 'below'} {point:.4g}: {positive}"
+        turn = "never turns" if np.isnan(point) else turn
+        strict = "" if np.isnan(severity) else f"  severity {severity:+.2g}"
+        lines.append(f"  {name:<{width}}  {turn:<18} {auc:.2f}  {_bars(table)}{strict}")
+    if model.scale_or_classes_ < _TWO_CLASSES:
+        lines.append(
+            "These numbers look like one scale rather than two classes: where to cut is your choice "
+            "(--positive-from); labels of about 40 items would set it (--anchors)."
+        )
+    lines.append("Figures of single voters and of groups are those of votes cut where each voter turns.")
+    return lines
+
+
+def _bars(table: NDArray[np.float64]) -> str:
+    """Draw the share of the positive class in each bin, the classes taken as equally frequent."""
+    share = table[1] / np.maximum(table.sum(axis=0), 1e-300)
+    return "".join(_BARS[int(min(height * len(_BARS), len(_BARS) - 1))] for height in share)
