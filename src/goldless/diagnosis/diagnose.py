@@ -149,6 +149,7 @@ def diagnose(
     return Diagnosis(
         verdict=said,
         advice=" ".join([advice, *remarks(panel, wrong_alike)]),
+        at_risk=panel.fitted.at_risk,
         dependence=dependence(panel),
         voters=panel.names,
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),

@@ -114,6 +114,8 @@ class Diagnosis:
         Which labels to use and why, with figures, or that the votes cannot tell.
     advice : str
         The same in plain words, without figures.
+    at_risk : str or None
+        Why some items should be labelled before these labels are used, in a sentence; None if nothing speaks for it.
     dependence : str
         Whether voters depend on each other, in a sentence.
     voters : tuple of str
@@ -195,6 +197,7 @@ class Diagnosis:
 
     verdict: str
     advice: str
+    at_risk: str | None
     dependence: str
     voters: tuple[str, ...]
     classes: tuple[str, ...]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
-from goldless.fitting.risk import Risk
+from goldless.fitting.risk import ENOUGH_LABELS, Risk
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
@@ -233,6 +233,14 @@ class Fitted:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    @property
+    def at_risk(self) -> str | None:
+        """Why the labels need a check before they are used, in a sentence; None if they do not, or had one."""
+        n_known = 0 if self.facts is None else len(self.facts.rows)
+        if self.risk is None or not self.risk.high or n_known >= ENOUGH_LABELS:
+            return None
+        return self.risk.sentence
 
     @cached_property
     def confusion(self) -> NDArray[np.float64]:
