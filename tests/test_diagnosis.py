@@ -298,7 +298,9 @@ def test_all_labels_known_leave_the_intervals_of_shares(few):
     known = diagnose_with(X, true, anchors=dict(enumerate(y)))
     share = (y == 1).mean()
     error = np.sqrt(share * (1 - share) / len(y))
-    np.testing.assert_allclose(known.class_balance_model_interval, [share - 1.96 * error, share + 1.96 * error], atol=0.01)
+    np.testing.assert_allclose(
+        known.class_balance_model_interval, [share - 1.96 * error, share + 1.96 * error], atol=0.01
+    )
     expected = known.expectation("combined")
     assert expected.balanced_accuracy == pytest.approx(1.0, abs=1e-4)
 
@@ -341,7 +343,9 @@ def test_renaming_labels_exchanges_the_classes(simulated, diagnosis):
     X = simulated[0]
     renamed = quick(fit(-X), -X)
     np.testing.assert_allclose(renamed.sensitivity_interval, diagnosis.specificity_interval, atol=2e-3)
-    np.testing.assert_allclose(renamed.class_balance_model_interval, 1 - diagnosis.class_balance_model_interval[::-1], atol=2e-3)
+    np.testing.assert_allclose(
+        renamed.class_balance_model_interval, 1 - diagnosis.class_balance_model_interval[::-1], atol=2e-3
+    )
     np.testing.assert_allclose(renamed.effective_votes_by_class, diagnosis.effective_votes_by_class[::-1], rtol=1e-3)
     as_words = pd.DataFrame(np.where(X > 0, "yes", "no"), columns=[f"judge {i}" for i in range(12)])
     named = quick(fit(as_words), as_words)

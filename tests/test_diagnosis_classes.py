@@ -245,7 +245,9 @@ def test_renaming_classes_renames_the_diagnosis(three, diagnosis, names):
     found = quick(model, frame)
     assert found.classes == tuple(sorted(names))
     np.testing.assert_allclose(found.recall_interval, diagnosis.recall_interval[:, order], atol=2e-3)
-    np.testing.assert_allclose(found.class_balance_model_interval, diagnosis.class_balance_model_interval[order], atol=2e-3)
+    np.testing.assert_allclose(
+        found.class_balance_model_interval, diagnosis.class_balance_model_interval[order], atol=2e-3
+    )
     np.testing.assert_allclose(found.effective_votes_by_class, diagnosis.effective_votes_by_class[order], rtol=1e-3)
     np.testing.assert_allclose(found.same_wrong_answer.lift, diagnosis.same_wrong_answer.lift, atol=1e-6)
     for one, other in zip(found.expected, diagnosis.expected, strict=True):

@@ -1,9 +1,9 @@
 """The reference class: what was true of real panels, with known labels, that looked like this one.
 
 A model's own interval is right about the model and wrong about the world: real voters share errors that no tree of
-groups explains. So every level that is shown is first of all what happened on real panels. For each kind of figure the
-true value was regressed, panel by panel, on what is known without labels; the errors that were made on families of
-panels left out are the interval. The table behind it, ``reference_class.json``, is made by
+groups explains. So every level that is shown is first of all what happened on real panels. For each kind of figure
+the true value was regressed, panel by panel, on what is known without labels; the errors that were made on families
+of panels left out are the interval. The table behind it, ``reference_class.json``, is made by
 ``research/reference_class`` and names its panels. It holds no votes, and the panel at hand never enters it.
 """
 
@@ -161,8 +161,5 @@ def reference_class(n_classes: int) -> ReferenceClass:
         found["level"],
         tuple(found["panels"] if two else [*found["panels"], *found["more_classes"]]),
         {name: Claim(**claim) for name, claim in found["two" if two else "more"].items()},
-        {
-            name: Comparison(**entry)
-            for name, entry in found["comparisons" if two else "comparisons_of_more"].items()
-        },
+        {name: Comparison(**entry) for name, entry in found["comparisons" if two else "comparisons_of_more"].items()},
     )

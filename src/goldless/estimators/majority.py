@@ -44,8 +44,9 @@ class MajorityVote(VoteEstimator):
     Notes
     -----
     ``decision_function`` is the logarithm of the votes for each class with one vote added to each, so that unanimous
-    items stay finite; of two classes the log-odds, or with ``decision="mean"`` the mean vote (-1 to 1) less the cut. A tie goes to the class that has more votes at fit. A voter that
-    always says the same thing tells items apart as little as one that never votes, and is not counted.
+    items stay finite; of two classes the log-odds, or with ``decision="mean"`` the mean vote (-1 to 1) less the cut.
+    A tie goes to the class that has more votes at fit. A voter that always says the same thing tells items apart as
+    little as one that never votes, and is not counted.
 
     Examples
     --------
@@ -60,9 +61,7 @@ class MajorityVote(VoteEstimator):
     partial_fit = incremental.partial_fit
     merge = incremental.merge
 
-    def __init__(
-        self, *, decision: str = "most", missing: Any = None, positive: Any = None, classes: Any = None
-    ):
+    def __init__(self, *, decision: str = "most", missing: Any = None, positive: Any = None, classes: Any = None):
         self.decision = decision
         self.missing = missing
         self.positive = positive

@@ -27,8 +27,8 @@ VERSION = 2
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        Alternative, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Risk, Settled, TreeModel,
-        VoteSample,
+        Alternative, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Risk, Settled,
+        TreeModel, VoteSample,
     )
 }  # fmt: skip
 _AS_BYTES = ("|u1", "<f4")  # arrays of many small numbers

@@ -1,4 +1,4 @@
-"""Is this a panel on which labels without any known label went badly wrong?
+"""What goes before a disaster: signs, known without labels, that labels may be badly wrong.
 
 On a few real panels the labels are far below the majority vote, or hardly better than a coin. Such disasters are few,
 so what tells them is kept simple: three signs, each ranked among 75 real panels, and the sum of the ranks. No weights
@@ -64,8 +64,8 @@ class Risk:
             why = f"{self.n_items:,} items are too few for {self.n_voters} voters"
         else:
             why = (
-                f"{self.n_items / self.n_voters:.0f} items per voter, {100 * self.own:.0f} % expected by the model, and "
-                f"{100 * self.changed:.0f} % of the labels depend on the grouping"
+                f"{self.n_items / self.n_voters:.0f} items per voter, {100 * self.own:.0f} % expected by the model, "
+                f"and {100 * self.changed:.0f} % of the labels depend on the grouping"
             )
         return (
             f"Label {ENOUGH_LABELS} items before you use these labels ({why}): on real panels like this, labels fell "
