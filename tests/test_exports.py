@@ -14,6 +14,7 @@ PUBLIC = [
     "DawidSkene",
     "Diagnosis",
     "GroupAssignment",
+    "LabelsAtRiskWarning",
     "LatentModel",
     "LatentSML",
     "MajorityVote",

@@ -105,7 +105,7 @@ def main(results: Path) -> None:
         with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
             X, y = file["votes"], file["truth"]
         missing = -1 if entry["multiclass"] else 0
-        claims = claims_of(X, y, missing if (X == missing).any() else None)
+        claims = claims_of(X, y, missing if (missing == X).any() else None)
         row = {"panel": name, "family": name.split("_")[0], **claims}
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")

@@ -2,8 +2,8 @@
 
 python -m research.reference_class.table CLAIMS [TABLE]
 
-CLAIMS is what ``research.reference_class.claims`` wrote. The truth, as a share of the way from chance to certainty, is
-regressed on features by a Student t of 5 degrees of freedom; families of panels count by the square root of their
+CLAIMS is what ``research.reference_class.claims`` wrote. The truth, as a share of the way from chance to certainty,
+is regressed on features by a Student t of 5 degrees of freedom; families of panels count by the square root of their
 size, and voters of a panel together as one. Quantiles come from errors on families that were left out. Coverage is
 nested: the family that is judged is left out of the regression and of the quantiles.
 """

@@ -16,7 +16,7 @@ from typing import Any
 
 if _TYPE_CHECKING:
     from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis, audit, compare, diagnose
-    from goldless.errors import AmbiguousReadingWarning, VotesError, VotesWarning
+    from goldless.errors import AmbiguousReadingWarning, LabelsAtRiskWarning, VotesError, VotesWarning
     from goldless.estimators.dawid_skene import DawidSkene
     from goldless.estimators.latent import LatentSML
     from goldless.estimators.majority import MajorityVote
@@ -46,6 +46,7 @@ __all__ = [
     "DawidSkene",
     "Diagnosis",
     "GroupAssignment",
+    "LabelsAtRiskWarning",
     "LatentModel",
     "LatentSML",
     "MajorityVote",
@@ -108,7 +109,7 @@ _HOME = {
         "goldless.io.files": ("read_votes",),
         "goldless.votes.votes": ("Votes",),
         "goldless.io.open": ("VoteStream",),
-        "goldless.errors": ("AmbiguousReadingWarning", "VotesError", "VotesWarning"),
+        "goldless.errors": ("AmbiguousReadingWarning", "LabelsAtRiskWarning", "VotesError", "VotesWarning"),
     }.items()
     for name in names
 }

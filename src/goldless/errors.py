@@ -177,5 +177,9 @@ def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+class LabelsAtRiskWarning(VotesWarning):
+    """Labels of votes like these went badly wrong more often than others, and the message says what to do first."""
+
+
 class AmbiguousReadingWarning(VotesWarning):
     """Two readings explain the votes almost equally well, and the message says what would settle it."""

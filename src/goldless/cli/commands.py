@@ -96,8 +96,10 @@ def combine(arguments: argparse.Namespace) -> None:
 
     table, model, said = read_and_fit(arguments, check)
     votes = table.votes
-    codes, probability = _labels(arguments, model, table)
-    said = [*said, *_contradictions(codes, probability)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        codes, probability = _labels(arguments, model, table)
+    said = [*said, *(str(warning.message) for warning in caught), *_contradictions(codes, probability)]
     items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
     names = [_text(label) for label in votes.classes.tolist()]
     shown = shown_classes(len(names))

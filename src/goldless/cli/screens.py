@@ -156,8 +156,8 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
         table = columns([*header, "|", *header], rows, style, align=f"{align}<{align}", gap=1)
     else:
         table = columns(header, rows, style, align=align, gap=1)
-    note = f"gr: voters of one letter echo each other; acc: balanced accuracy by the model (chance: {_share(1 / n_classes)}); "
-    note += "90 %: of such voters of real panels; "
+    note = "gr: voters of one letter echo each other; acc: balanced accuracy by the model "
+    note += f"(chance: {_share(1 / n_classes)}); 90 %: of such voters of real panels; "
     if by_class:
         names = ", ".join(_cut(clean(name), 12) for name in summary["votes"]["classes"])
         unit = "per cent" if n_classes <= _IN_PER_CENT_UP_TO else "tenths"

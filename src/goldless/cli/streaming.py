@@ -64,9 +64,10 @@ def combine_stream(arguments: argparse.Namespace) -> None:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
                 model = gl.LatentSML(**options).fit(stream, **facts)
-        with Progress("Labelling", arguments.quiet):
+        with Progress("Labelling", arguments.quiet), warnings.catch_warnings(record=True) as caught_later:
+            warnings.simplefilter("always")
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))
-    said = [str(warning.message) for warning in caught]
+    said = [str(warning.message) for warning in (*caught, *caught_later)]
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
     if arguments.truth is not None and score is None:

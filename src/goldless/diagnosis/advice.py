@@ -86,6 +86,8 @@ def dependence(panel: PanelVotes) -> str:
 def remarks(panel: PanelVotes, same_wrong: SameWrongAnswer | None) -> list[str]:
     """Return what the reader should know besides which labels to use, a sentence each."""
     found = []
+    if panel.fitted.at_risk is not None:
+        found.append(panel.fitted.at_risk)
     if panel.groups_doubted:
         found.append(_guarded(panel))
     if panel.balance_is_a_guess:

@@ -151,6 +151,7 @@ def diagnose(
     return Diagnosis(
         verdict=said,
         advice=" ".join([advice, *remarks(panel, wrong_alike)]),
+        at_risk=panel.fitted.at_risk,
         dependence=dependence(panel),
         voters=panel.names,
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
@@ -232,9 +233,8 @@ def _voters_on_real_panels(
         return np.full(of_model.shape, np.nan)
     n_votes = panel.table.pairs.cast.sum(axis=0)
     found = reference_class(panel.n_classes).of_voters(accuracy, n_votes, panel.n_classes)
-    keep = np.isnan(of_model).any(axis=1)
-    keep[panel.voters[panel.known.voters]] = True
-    return np.where(keep[:, None], of_model, found)
+    known = np.isin(np.arange(len(of_model)), panel.voters[panel.known.voters])
+    return np.where((np.isnan(of_model[:, 0]) | known)[:, None], of_model, found)
 
 
 def _share_on_real_panels(

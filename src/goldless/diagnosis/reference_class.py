@@ -1,9 +1,9 @@
 """The reference class: what was true of real panels, with known labels, that looked like this one.
 
 A model's own interval is right about the model and wrong about the world: real voters share errors that no tree of
-groups explains. So every level that is shown is first of all what happened on real panels. For each kind of figure the
-true value was regressed, panel by panel, on what is known without labels; the errors that were made on families of
-panels left out are the interval. The table behind it, ``reference_class.json``, is made by
+groups explains. So every level that is shown is first of all what happened on real panels. For each kind of figure
+the true value was regressed, panel by panel, on what is known without labels; the errors that were made on families
+of panels left out are the interval. The table behind it, ``reference_class.json``, is made by
 ``research/reference_class`` and names its panels. It holds no votes, and the panel at hand never enters it.
 """
 

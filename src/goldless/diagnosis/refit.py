@@ -331,8 +331,8 @@ class PanelVotes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             majority = MajorityVote().fit(self._patterns, sample_weight=self.table.counts)
+            combined = self._codes_of(self.model.predict(self._patterns))
         flat = self.independent_model.class_log_likelihood(self.core_codes)
-        combined = self._codes_of(self.model.predict(self._patterns))
         return {
             "combined": np.where(self.known.labels >= 0, self.known.labels, combined),
             "Dawid-Skene": flat.argmax(axis=1),

@@ -103,10 +103,10 @@ class Duplicate(NamedTuple):
 class Diagnosis:
     """What can be trusted of a fitted model, from the votes alone; see :func:`goldless.diagnose`.
 
-    What is shown of labels, of voters and of the class balance has two intervals. The first is a 90 % interval of what
-    was true of real panels that looked like this one (:mod:`goldless.diagnosis.reference_class`). The second, and all
-    others, is a 95 % interval that holds if the model does; where the covariance of the votes does not fit the model
-    it is widened by the over-dispersion. A number without an interval is named in ``without``.
+    What is shown of labels, of voters and of the class balance has two intervals. The first is a 90 % interval of
+    what was true of real panels that looked like this one (:mod:`goldless.diagnosis.reference_class`). The second,
+    and all others, is a 95 % interval that holds if the model does; where the covariance of the votes does not fit
+    the model it is widened by the over-dispersion. A number without an interval is named in ``without``.
 
     Attributes
     ----------
@@ -114,6 +114,8 @@ class Diagnosis:
         Which labels to use and why, with figures, or that the votes cannot tell.
     advice : str
         The same in plain words, without figures.
+    at_risk : str or None
+        Why some items should be labelled before these labels are used, in a sentence; None if nothing speaks for it.
     dependence : str
         Whether voters depend on each other, in a sentence.
     voters : tuple of str
@@ -195,6 +197,7 @@ class Diagnosis:
 
     verdict: str
     advice: str
+    at_risk: str | None
     dependence: str
     voters: tuple[str, ...]
     classes: tuple[str, ...]

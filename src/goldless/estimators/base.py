@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from goldless.errors import warn_user
+from goldless.errors import LabelsAtRiskWarning, warn_user
 from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.fitting.core import FitVotes, as_counts, reduce_votes
@@ -353,6 +353,11 @@ class VoteEstimator(BaseEstimator, ABC):
         label = self.fitted_.decide(self._log_odds(codes))
         return np.column_stack([label, self._probability(codes)])
 
+    def _warn_of_risk(self) -> None:
+        """Warn if labels of votes like those of the fit went badly wrong more often than others."""
+        if self.fitted_.at_risk is not None:
+            warn_user(self.fitted_.at_risk, LabelsAtRiskWarning)
+
     def _on_patterns(self, X: Any, of_codes: Callable[[NDArray[np.int8]], NDArray], unknown: str) -> NDArray:
         """Apply a function to the distinct rows only."""
         check_is_fitted(self)
@@ -384,6 +389,8 @@ class VoteEstimator(BaseEstimator, ABC):
         influence aside, and to the first if there are several.
         A label that the fit never saw is an error, or no vote if ``unknown`` is "missing".
         """
+        check_is_fitted(self)
+        self._warn_of_risk()
         return self._on_patterns(X, self._label, unknown)
 
     def predict_proba(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
@@ -422,6 +429,7 @@ class VoteEstimator(BaseEstimator, ABC):
         The truth is that of a :class:`~goldless.VoteStream` of files with a column ``truth``; it only scores.
         """
         check_is_fitted(self)
+        self._warn_of_risk()
         known = KnownLabels.read(anchors, self.missing)
         votes = self._open(X, reset=False, unknown=unknown)
         return write_labels(self._answer, votes, self.fitted_.classes, path, known)
@@ -432,7 +440,7 @@ class VoteEstimator(BaseEstimator, ABC):
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the balanced accuracy of the labels against known ones."""
-        return balanced_accuracy(y, self.predict(X))
+        return balanced_accuracy(y, self._on_patterns(X, self._label, "error"))
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to a JSON file; see :func:`goldless.load`."""

@@ -60,10 +60,10 @@ class LatentSML(TreeEstimator):
         whether it votes at all. It helps where voters stay silent on purpose, as rules that fire on one class do; it
         harms where silence says who was asked, which EM can take for the classes.
     decision : {"mean", "ml", "map"}, optional
-        How items are labelled. "ml" takes the larger likelihood (best balanced accuracy if the model holds), "map" the
-        more probable class (best accuracy). "mean", for two classes, cuts the likelihood ratio where as many items
-        are positive as tempered probabilities say, because on real votes its zero is less to be believed than the
-        order of the items (:mod:`goldless.fitting.cut`). By default "mean" with ``structure="search"`` and "ml"
+        How items are labelled. "ml" takes the larger likelihood (best balanced accuracy if the model holds), "map"
+        the more probable class (best accuracy). "mean", for two classes, cuts the likelihood ratio where as many
+        items are positive as tempered probabilities say, because on real votes its zero is less to be believed than
+        the order of the items (:mod:`goldless.fitting.cut`). By default "mean" with ``structure="search"`` and "ml"
         otherwise. Probabilities do not depend on it.
     max_iter, tol : int, float
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.

@@ -55,8 +55,9 @@ class MajorityVote(VoteEstimator):
     Notes
     -----
     ``decision_function`` is the logarithm of the votes for each class with one vote added to each, so that unanimous
-    items stay finite; of two classes the log-odds, or with ``decision="mean"`` the mean vote (-1 to 1) less the cut. A tie goes to the class that has more votes at fit. A voter that
-    always says the same thing tells items apart as little as one that never votes, and is not counted.
+    items stay finite; of two classes the log-odds, or with ``decision="mean"`` the mean vote (-1 to 1) less the cut.
+    A tie goes to the class that has more votes at fit. A voter that always says the same thing tells items apart as
+    little as one that never votes, and is not counted.
 
     Of votes that are numbers ``predict_proba`` is the mean of the voters' midranks, the share of its own answers that
     a voter puts below this one: the consensus score, and the best order of the items known without labels. From one

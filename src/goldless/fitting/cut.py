@@ -136,14 +136,14 @@ def find_cut(
     Notes
     -----
     With fewer than 1,000 items groups are uncertain: where the ratio without groups agrees in 85 % of the labels, the
-    mean of both is used, in equal spread. The cut is moved from zero only where the model's own is not to be believed:
-    with kinds of items, few items or a clear misfit, if the prior on the class balance was needed and neither class
-    is rare.
+    mean of both is used, in equal spread. The cut is moved from zero only where the model's own is not to be
+    believed: with kinds of items, few items or a clear misfit, if the prior on the class balance was needed and
+    neither class is rare.
 
     Known labels choose weights of the ratio of the fit, of that without groups, of the mean vote and of the other
-    grouping, by logistic regression with a normal prior on the weights, whose mean is what is used without labels. Weights are
-    not negative: of items that were chosen because groupings differ on them, a few would otherwise turn all labels
-    round.
+    grouping, by logistic regression with a normal prior on the weights, whose mean is what is used without labels.
+    Weights are not negative: of items that were chosen because groupings differ on them, a few would otherwise turn
+    all labels round.
     """
     moments = _Moments.of(sums, fitted, ())
     few = moments.items < _FEW_ITEMS
@@ -153,7 +153,7 @@ def find_cut(
     if own or fitted.balance_items <= 0.5 or not _RAREST <= moments.positive[0] <= 1 - _RAREST:
         return Cut(0.0, np.array([1.0, 0.0]))
     both = few and _Moments.of(sums, fitted, (flat(),)).same_sign[1] >= _SAME_SIGN
-    models = (flat(),) if both else ()
+    models: tuple[TreeModel, ...] = (flat(),) if both else ()
     if known is not None:
         models = (flat(),) if other is None else (flat(), other)
     weights = np.zeros(len(models) + 2)
@@ -223,8 +223,8 @@ def _score(
 class _Moments:
     """Of each term over all items.
 
-    ``spread`` is the standard deviation and half a unit, ``positive`` the share above zero, ``same_sign`` the share of
-    the items on which a term has the sign of the first.
+    ``spread`` is the standard deviation and half a unit, ``positive`` the share above zero, ``same_sign`` the share
+    of the items on which a term has the sign of the first.
     """
 
     items: float

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
-from goldless.fitting.risk import Risk
+from goldless.fitting.risk import ENOUGH_LABELS, Risk
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 from goldless.votes.bins import Bins
@@ -288,6 +288,14 @@ class Fitted:
     def n_symbols(self) -> int:
         """Number of codes that a vote may have."""
         return len(self.classes) if self.bins is None else self.bins.n_symbols
+
+    @property
+    def at_risk(self) -> str | None:
+        """Why the labels need a check before they are used, in a sentence; None if they do not, or had one."""
+        n_known = 0 if self.facts is None else len(self.facts.rows)
+        if self.risk is None or not self.risk.high or n_known >= ENOUGH_LABELS:
+            return None
+        return self.risk.sentence
 
     @cached_property
     def confusion(self) -> NDArray[np.float64]:

@@ -47,7 +47,7 @@ def is_open(settled: Settled, table: PatternTable | SparseRows) -> bool:
 
 
 def most_different(settled: Settled, table: PatternTable | SparseRows) -> TreeModel | None:
-    """Return the candidate, classes as they are, that labels most items otherwise than the best; None if none does."""
+    """Return the candidate, classes as they are, that differs in most labels from the best; None if none does."""
     n_models = len(settled.candidates) // 2 if settled.candidates[0].n_classes == 2 else len(settled.candidates)
     used = labels_of(settled.candidates[settled.best], table)
     changed = [float(table.counts @ (labels_of(other, table) != used)) for other in settled.candidates[:n_models]]

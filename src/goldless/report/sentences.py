@@ -93,8 +93,8 @@ def on_real_panels(combined: Expected, n_panels: int) -> str:
         )
     low, high = (f"{100 * end:.0f}" for end in combined.interval)
     said = (
-        f"The model expects {_percent(combined.balanced_accuracy)} of the combined labels. On real panels that looked "
-        f"like this one they were right on {low} to {high} % of the items (balanced accuracy; nine in ten of "
+        f"The model expects {_percent(combined.balanced_accuracy)} of the combined labels. On real panels that "
+        f"looked like this one they were right on {low} to {high} % of the items (balanced accuracy; nine in ten of "
         f"{n_panels} panels with known truth)."
     )
     if combined.held is None:
