@@ -45,7 +45,7 @@ def inspect(arguments: argparse.Namespace) -> None:
             Style(),
             everyone=arguments.all,
             quiet=arguments.quiet,
-            file=_same_file(arguments),
+            file=same_file(arguments),
             notes=notes_of(table),
         )
     )
@@ -67,7 +67,7 @@ def report(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(summary)
     elif not arguments.quiet and output != "-":
-        _tell(table, said)
+        tell_reader(table, said)
         write_lines(
             [
                 clean(summary["answer"]["headline"]),
@@ -157,7 +157,7 @@ def ask(arguments: argparse.Namespace) -> None:
             }
         )
     elif not arguments.quiet:
-        _tell(table, said)
+        tell_reader(table, said)
         filled = "the file" if arguments.output in (None, "-") else arguments.output
         sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
 
@@ -237,7 +237,7 @@ def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[A
     return model, [str(warning.message) for warning in caught]
 
 
-def _same_file(arguments: argparse.Namespace) -> str:
+def same_file(arguments: argparse.Namespace) -> str:
     """Return how to name the same file, read in the same way, in another command."""
     words = ["FILE" if arguments.file == "-" else arguments.file]  # what came from a pipe is gone
     for name in (
@@ -276,7 +276,7 @@ def summary_of(
         )
 
 
-def _tell(table: VotesFile, said: list[str]) -> None:
+def tell_reader(table: VotesFile, said: list[str]) -> None:
     """Say how the file was read and what was odd, on standard error."""
     tell(table.how, [*notes_of(table), *said])
 

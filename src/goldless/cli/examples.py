@@ -38,6 +38,11 @@ EXAMPLES = {
   goldless simulate -o votes.csv
   goldless ask votes.csv --ignore truth -n 5 -o ask.csv
 """,
+    "audit": """examples:
+  goldless simulate --items 500 -o votes.csv
+  goldless audit votes.csv --ignore truth -n 30 -o to_label.csv
+  # fill in the column 'label' of to_label.csv, then: goldless audit votes.csv --ignore truth --labels to_label.csv
+""",
     "report": """examples:
   goldless simulate -o votes.csv
   goldless report votes.csv --truth truth -o report.html

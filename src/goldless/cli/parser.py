@@ -99,6 +99,29 @@ def build_parser() -> Parser:
     ask.add_argument("-n", type=_positive, default=20, metavar="N", help="how many items (default 20)")
     _output(ask, "file to write, .csv or .tsv, to fill in and pass as --anchors (default: standard output)")
 
+    audit = add(
+        "audit",
+        "audit:audit",
+        "measure how good the labels are, from a few labels of items drawn at random",
+        common,
+        reading,
+        fitting,
+    )
+    audit.add_argument("-n", type=_positive, default=30, metavar="N", help="how many items to draw (default 30)")
+    audit.add_argument("--seed", type=int, default=0, help="seed of the draw (default 0)")
+    audit.add_argument("--labels", metavar="FILE", help="the items that were drawn, with their labels filled in")
+    audit.add_argument(
+        "--sequential",
+        action="store_true",
+        help="let the intervals hold however often one looks (so it is anyway if only the first lines have labels)",
+    )
+    audit.add_argument(
+        "--cross-fit",
+        action="store_true",
+        help="measure the labels of a fit with the same labels as anchors too",
+    )
+    _output(audit, "file to write, .csv or .tsv, to fill in and pass as --labels (default: standard output)")
+
     report = add(
         "report",
         "commands:report",

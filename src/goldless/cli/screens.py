@@ -280,6 +280,42 @@ def _panels_table(panels: list[dict[str, Any]], priced: bool, style: Style) -> l
     return [*(line.rstrip() for line in table), *_wrapped(note + more, style, "dim")]
 
 
+def audit_screen(result: dict[str, Any], style: Style, *, quiet: bool = False) -> list[str]:
+    """Return how good labels are, from an audit; then those of a fit with the same labels as anchors, if there is one."""
+    lines = _audit_table(result, style, "audit of the labels")
+    anchored = result["with_labels_as_anchors"]
+    if anchored is not None:
+        lines += ["", *_audit_table(anchored, style, "with these labels as anchors")]
+        lines += _wrapped("Each label was compared with a fit that did not know it.", style, "dim")
+    if quiet:
+        return lines
+    unsure = f", {result['n_unsure']} that nobody can tell counted both ways" if result["n_unsure"] else ""
+    lines += _wrapped(
+        f"{result['n_labelled']} of {result['n_items']:,} items labelled by hand, {result['n_wrong']} of them wrong"
+        f"{unsure}. Plus or minus 5 points of balanced accuracy would take about "
+        f"{result['labels_for_5_points']:,} labels.",
+        style,
+    )
+    if result["looks"]:
+        lines += _wrapped("These intervals hold however often you look.", style, "dim")
+    return lines
+
+
+def _audit_table(result: dict[str, Any], style: Style, title: str) -> list[str]:
+    """List what an audit estimates."""
+    value, interval = result["value"], result["interval"]
+    names = [_cut(clean(name), 24) for name in result["classes"]]
+    found = [(name.replace("_", " "), value[name], interval[name]) for name in ("balanced_accuracy", "accuracy")]
+    found += zip([f"right on {name}" for name in names], value["recall"], interval["recall"], strict=True)
+    if len(names) == 2:
+        found.append((f"share of {names[1]}", value["class_balance"], interval["class_balance"]))
+    else:
+        shares = value["class_balance"], interval["class_balance"]
+        found += zip([f"share of {name}" for name in names], *shares, strict=True)
+    rows = [[name, _percent(share), "-".join(f"{100 * end:.1f}" for end in ends)] for name, share, ends in found]
+    return [line.rstrip() for line in columns([title, "estimate", "95 %"], rows, style, align="<>>")]
+
+
 # -- text ---------------------------------------------------------------------------------------------------
 
 

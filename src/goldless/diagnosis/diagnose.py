@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.diagnosis.advice import Contest, dependence, plain_reading, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.intervals import Uncertainty, interval
+from goldless.diagnosis.naming import judge_groups, named_groups, weak_groups
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.resampling import (
     Resampled,
@@ -72,6 +73,10 @@ def diagnose(
     the reference is drawn from the fitted model, whose confusions follow the votes more closely than loadings do:
     both p-values are then rather too large.
 
+    *Groups.* ``groups`` are those that may be named: enough shared items, a test of the group itself that holds for the
+    choice among all groups, and stability under resampling (:mod:`goldless.diagnosis.naming`). The labels, and the
+    intervals, may count with weaker ones (``weak_groups``): whether these are there cannot be told.
+
     *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
     log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
     which weak ones are added that the labels leave out (``weak_groups``). Rates and class balance are those of the
@@ -103,7 +108,7 @@ def diagnose(
     (15, 2)
     """
     rng = np.random.default_rng(random_state)
-    seeds = rng.spawn(4)
+    seeds = rng.spawn(5)
     panel = PanelVotes.of(model, X, sample_weight)
     uncertainty = Uncertainty(panel)
     without: dict[str, str] = {}
@@ -115,6 +120,9 @@ def diagnose(
     core_groups = panel.free_fit.model.groups
     flat = core_groups.max() + 1 == len(panel.voters)
     fit = independence if flat else fit_pvalue(panel.core, panel.free_fit.model, seeds[1])
+    tests = judge_groups(panel, seeds[4])
+    if independence is not None:  # a group that is named speaks against independence, though all pairs together may not
+        independence = min([independence, *(test.pvalue for test in tests if test.named)])
     if independence is None:
         without["independence_pvalue"] = "three voters or fewer have no more covariances than accuracies: all fit"
     if fit is None:
@@ -129,7 +137,7 @@ def diagnose(
     tempered = panel.calibrated(calibration) if doubted else None
     expected, contests = _expectations(panel, uncertainty, resampled.optimism, tempered)
     clear = correlations.clear()
-    model_groups = panel.latent.groups
+    public = named_groups(panel, tests)
     together = None
     if resamples > 0:
         together = _spread_pairs(panel, co_membership(panel, resamples, seeds[3], progress), 0.0)
@@ -142,12 +150,12 @@ def diagnose(
     cannot_tell = what_is_open(panel, readings)
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
     advice, said = verdict(
-        expected, contests, cannot_tell, (independence, fit), core_groups, model_groups, type(model).__name__
+        expected, contests, cannot_tell, (independence, fit), public[panel.voters], public, type(model).__name__
     )
     return Diagnosis(
         verdict=said,
         advice=" ".join([advice, *remarks(panel, wrong_alike)]),
-        dependence=dependence(panel),
+        dependence=dependence(panel, tests, independence),
         voters=panel.names,
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
         n_items=panel.table.n_items,
@@ -166,8 +174,9 @@ def diagnose(
         n_resamples=resamples,
         copies=copies,
         near_duplicates=_near_duplicates(panel, clear),
-        groups=model_groups,
-        weak_groups=_weak_groups(panel),
+        groups=public,
+        weak_groups=weak_groups(panel, tests),
+        group_tests=tests,
         readings=readings,
         next_to_label=questions.rows,
         labels_enough=questions.enough,
@@ -297,14 +306,6 @@ def _worth(
         "one_more": dict(zip(numbers, gains.values(), strict=True)),
         "one_more_interval": dict(zip(numbers, map(tuple, of_groups.clip(0.0, 1.0).tolist()), strict=True)),
     }
-
-
-def _weak_groups(panel: PanelVotes) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of groups that intervals count with and labels do not."""
-    mine, wider = panel.free_fit.model.groups, panel.free_model.groups
-    found = [tuple(panel.voters[wider == group].tolist()) for group in np.flatnonzero(np.bincount(wider) > 1)]
-    known = {tuple(panel.voters[mine == group].tolist()) for group in np.flatnonzero(np.bincount(mine) > 1)}
-    return tuple(group for group in found if group not in known)
 
 
 def _log_interval(values: NDArray[np.float64], resampled: NDArray[np.float64], widened: float) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ METHODS = {
     "panel": "panel",
 }
 _AS_GOOD_AS_ALL = 0.95
+_REJECTED = 0.05
 _FEW = 5  # voters, below which dependence cannot be seen
 _FEW_ITEMS = 50
 _UNEXPLAINED = 0.02  # share of the covariance; below it what is left over is small
@@ -50,8 +51,9 @@ def headline(facts: Facts) -> str:
     n_voters, worth = facts.votes.n_voters, facts.effective_votes
     if n_voters < _FEW and not facts.groups:
         return f"{_voters(n_voters)} too few to see who echoes whom."
-    if worth > _AS_GOOD_AS_ALL * n_voters:
-        return f"The {n_voters} voters look independent of each other."
+    tested = facts.diagnosis.independence_pvalue
+    if not facts.groups and (worth > _AS_GOOD_AS_ALL * n_voters or (tested is not None and tested >= _REJECTED)):
+        return facts.diagnosis.dependence
     shown = f"{worth:.1f}" if worth < 9.95 else f"{worth:.0f}"
     low, high = facts.effective_votes_interval or (worth, worth)
     between = f" ({low:.1f} to {high:.1f})" if high < 9.95 else f" ({low:.0f} to {high:.0f})"
@@ -107,7 +109,7 @@ def what_to_watch(facts: Facts) -> list[str]:
         found.append(f"Near-duplicates: {_listed(duplicates, 3)}.")
     weak = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in facts.diagnosis.weak_groups]
     if weak:
-        found.append(f"Weak dependence, used for intervals only: {_listed(weak, 3)}.")
+        found.append(f"Too weak to name, used for labels or intervals only: {_listed(weak, 3)}.")
     if n_voters < _FEW:
         found.append(f"{_voters(n_voters)} too few to see dependence: groups need at least five voters.")
     elif n_voters < 10:

@@ -17,11 +17,11 @@ from goldless.report.rows import Choice, Group, PanelPart, Voter
 _MOST_CONFUSIONS = 100_000  # numbers, beyond which tables of all voters would make most of the file
 
 
-def named_groups(tree: TreeModel) -> list[tuple[str, int]]:
-    """Return name and number of the groups of two or more voters, largest first, called A, B, ..."""
-    sizes = np.bincount(tree.groups)
+def lettered(groups: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
+    """Return name and members of the groups of two or more voters, largest first, called A, B, ..."""
+    sizes = np.bincount(groups)
     numbers = sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda group: (-sizes[group], group))
-    return [(_letters(position), int(number)) for position, number in enumerate(numbers)]
+    return [(_letters(position), np.flatnonzero(groups == number)) for position, number in enumerate(numbers)]
 
 
 def _letters(position: int) -> str:
@@ -35,12 +35,12 @@ def _letters(position: int) -> str:
 
 
 def group_parts(tree: TreeModel, diagnosis: Diagnosis) -> list[Group]:
-    """Return the groups, with their stability and what one more of their kind would add."""
-    return [_group(tree, diagnosis, name, number) for name, number in named_groups(tree)]
+    """Return the groups that may be named, with their stability and what one more of their kind would add."""
+    return [_group(tree, diagnosis, name, members) for name, members in lettered(diagnosis.groups)]
 
 
-def _group(tree: TreeModel, diagnosis: Diagnosis, name: str, number: int) -> Group:
-    members = np.flatnonzero(tree.groups == number)
+def _group(tree: TreeModel, diagnosis: Diagnosis, name: str, members: NDArray[np.int64]) -> Group:
+    number = int(tree.groups[members[0]])
     recall = np.diag(tree.latents[number])
     together, size = diagnosis.co_membership, len(members)
     inside = None if together is None else together[np.ix_(members, members)]
