@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from goldless import (
     OracleCI,
     OracleLatent,
     SpectralMetaLearner,
+    VotesWarning,
     balanced_accuracy,
     simulate_votes,
 )
@@ -193,6 +195,31 @@ def test_permuting_voters_permutes_everything(estimator, votes, rng):
         np.testing.assert_allclose(
             permuted.score_matrix_, model.score_matrix_[np.ix_(order, order)], rtol=1e-9, atol=1e-12
         )
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SpectralMetaLearner(em=False),
+        LatentSML(em=False),
+        LatentSML(start="two-stage"),
+        LatentSML(structure="paper"),
+    ],
+    ids=["sml", "no em", "two-stage", "paper"],
+)
+@pytest.mark.parametrize("seed", [1, 10, 19, 28, 42, 52, 60, 70])
+def test_order_of_the_voters_changes_nothing_on_small_panels(estimator, seed):
+    """With a few dozen items many groupings are equally good, and rounding must not choose between them."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(8, 80)), int(rng.integers(3, 8))
+    y = rng.integers(0, 2, n)
+    X = np.where(rng.random((n, m)) < rng.uniform(0.4, 0.95, m), y[:, None], 1 - y[:, None]).astype(float)
+    X[rng.random(X.shape) < rng.choice([0, 0.3, 0.6])] = np.nan
+    order = rng.permutation(m)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VotesWarning)
+        plain, permuted = clone(estimator).fit(X), clone(estimator).fit(X[:, order])
+    np.testing.assert_allclose(permuted.predict_proba(X[:, order]), plain.predict_proba(X), atol=1e-6)
 
 
 @by_estimator

@@ -184,6 +184,21 @@ def damage(document, what):
             fitted["classes"] = {"what": 1}
         case "strange kind":
             fitted["model"]["kind"] = "Path"
+        case "a type of a gigabyte":
+            fitted["classes"]["dtype"] = "S1000000000"
+        case "a number too large":
+            fitted["tie_order"]["array"][0] = 10**40
+        case "not a number":
+            fitted["model"]["of"]["prior"]["array"][0] = {"float": "nan"}
+        case "a shape of a terabyte":
+            fitted["classes"]["shape"] = [10**6, 10**6]
+        case "rates that do not sum to one":
+            fitted["model"]["of"]["votes"]["array"][0][0] = [0.5, 0.1]
+        case "a sum of classes":
+            fitted["model"]["of"]["prior"]["array"] = [0.1, 0.1]
+        case "deep":
+            for _ in range(600):
+                fitted["tie_order"] = [fitted["tie_order"]]
     return document
 
 
@@ -191,7 +206,8 @@ def damage(document, what):
     "what",
     ["no estimator", "unknown estimator", "unknown parameter", "a method for an attribute", "nothing fitted",
      "fitted is a list", "no classes", "three classes", "no model", "a rate above one", "a voter lost", "no tie rule",
-     "strange type", "strange value", "strange kind"],
+     "strange type", "strange value", "strange kind", "a type of a gigabyte", "a number too large", "not a number",
+     "a shape of a terabyte", "rates that do not sum to one", "a sum of classes", "deep"],
 )  # fmt: skip
 def test_damaged_models_are_refused(tmp_path, document, what):
     refused(tmp_path, json.dumps(damage(document, what)), "is a damaged goldless model")

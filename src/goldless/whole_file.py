@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,20 +11,38 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a path to write to; when all is well it becomes ``path``, otherwise nothing is left of it."""
+    """Yield a path to write to; when all is well it becomes ``path``, otherwise nothing is left of it.
+
+    A link is followed to the file it names, which keeps its mode; a link to nothing is refused, for nobody asked for
+    a file there. A new file has the mode that the process gives to new files. The draft has a name that cannot be
+    foreseen and is made by us or not at all.
+    """
+    if Path(path).is_symlink() and not Path(path).exists():
+        raise FileExistsError(f"{str(path)!r} is a link to a file that does not exist; name the file itself")
     target = Path(path).resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to write {target.name!r} in")
-    descriptor, draft = tempfile.mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
-    os.close(descriptor)
+    draft = target.parent / f".{target.name[:80]}.{secrets.token_hex(8)}"
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
     try:
-        yield Path(draft)
-        with open(draft, "r+b") as stream:
+        yield draft
+        with draft.open("r+b") as stream:
             os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(draft, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
+        if mode is not None:
+            draft.chmod(mode)
         os.replace(draft, target)
+        _keep_name(target.parent)
     except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
+
+
+def _keep_name(folder: Path) -> None:
+    """Have the new name of a file written to disk, where the system can."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

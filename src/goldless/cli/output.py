@@ -32,6 +32,8 @@ def check_output(path: str | None, force: bool, source: str | None = None) -> No
             raise ValueError(f"{path} is in the folder of the votes, and would be read as votes; write it elsewhere")
     if target.is_dir():
         raise ValueError(f"{path} is a directory; name a file to write")
+    if target.is_symlink() and not target.exists():
+        raise ValueError(f"{path} is a link to a file that does not exist; name the file itself")
     if target.is_file() and not force:
         raise ValueError(f"{path} exists; pass --force to overwrite it")
     if not target.parent.is_dir():

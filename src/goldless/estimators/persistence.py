@@ -30,6 +30,9 @@ _KINDS: dict[str, Any] = {
     )
 }  # fmt: skip
 _AS_BYTES = ("|u1", "<f4")  # arrays of many small numbers
+_NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
+_SUM_TOLERANCE = 1e-6
 
 
 def save_estimator(estimator: Any, path: str | os.PathLike) -> None:
@@ -55,7 +58,7 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
     """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a goldless model: it is not JSON ({error}).") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{path} is not a goldless model: it does not say format {FORMAT!r}.")
@@ -74,7 +77,7 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
         else:
             estimator.fitted_ = _decode(document["fitted"])
         _ask(estimator)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{path} is a damaged goldless model: {type(error).__name__}: {error}.") from None
     return estimator
 
@@ -82,9 +85,28 @@ def load_estimator(path: str | os.PathLike, known: dict[str, type]) -> Any:
 def _ask(estimator: Any) -> None:
     """Raise if a loaded estimator cannot label an item."""
     fitted = estimator.fitted_
+    if not isinstance(fitted, Fitted):
+        raise ValueError("it holds no fit")
+    settled = () if fitted.settled is None else fitted.settled.candidates
+    for model in (fitted.model, *fitted.evidence, *settled):
+        _check_sums(model)
     nothing = np.full((1, fitted.n_voters), -1, dtype=np.int8)
     if len(fitted.classes) != fitted.model.n_classes or estimator._label(nothing).shape != (1,):
         raise ValueError("what was learnt does not fit together")
+
+
+def _check_sums(model: TreeModel) -> None:
+    """Raise if a table of probabilities is none."""
+    own = np.bincount(model.groups, minlength=model.n_groups) > 1
+    sums = {
+        "prior": model.prior.sum(),
+        "class_prior": model.class_prior.sum(),
+        "latents": model.latents[own].sum(axis=1),
+        "votes": model.votes.sum(axis=2),
+    }
+    for name, total in sums.items():
+        if not (np.abs(total - 1) < _SUM_TOLERANCE).all():
+            raise ValueError(f"the probabilities of {name} do not sum to 1")
 
 
 def _encode(value: Any, name: str) -> Any:
@@ -127,10 +149,22 @@ def _decode(value: Any) -> Any:
         data = base64.b64decode(value["bytes"], validate=True)
         return np.frombuffer(data, dtype=value["dtype"]).reshape(value["shape"]).copy()
     if "array" in value:
-        array = np.array(_decode(value["array"]), dtype=value["dtype"])
+        array = _array(_decode(value["array"]), value["dtype"])
         return array.reshape(value["shape"]) if "shape" in value else array
     if "pairs" in value:
         return {_decode(key): _decode(item) for key, item in value["pairs"]}
     if "float" in value:
         return float(value["float"])
     return tuple(_decode(value["tuple"]))
+
+
+def _array(values: Any, dtype: Any) -> np.ndarray:
+    """Return values as an array of a type that was written; strings take the room they need, not what is claimed."""
+    if dtype == "object" or dtype in _NUMBERS:
+        return np.array(values, dtype=dtype)
+    if isinstance(dtype, str) and dtype.startswith("<U"):
+        array = np.array(values, dtype=np.str_)
+        if not np.array_equal(array, np.array(values, dtype=object)):
+            raise TypeError("there are other values than strings")
+        return array
+    raise TypeError(f"no array is of type {dtype!r}"[:80])

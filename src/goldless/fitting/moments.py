@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.covariance import CovarianceEstimate
+from goldless.maths.checks import relabel
+from goldless.maths.covariance import CovarianceEstimate, own_order
 from goldless.maths.spectral import (
     imbalance_by_slope,
     imbalance_from_third_moment,
@@ -203,6 +204,16 @@ def two_stage_estimate(
     table is a sample, all votes are gone through: once for every group, once for the latents, and about ten times for
     each class imbalance that is not read off a table of few patterns.
     """
+    order = own_order(estimate.covariance)
+    found = _in_two_stages(votes.in_order(order), estimate.voters(order), relabel(groups[order]), rule, hard)
+    place = np.argsort(order)
+    kept = np.unique(groups, return_index=True)[1]  # a voter of every group
+    return replace(found, groups=groups, latents=found.latents[found.groups[place][kept]], votes=found.votes[place])
+
+
+def _in_two_stages(
+    votes: VoteSums, estimate: CovarianceEstimate, groups: NDArray[np.int64], rule: ImbalanceRule, hard: bool
+) -> TreeModel:
     alone = np.bincount(groups) == 1
     models = tuple(
         None if alone[group] else _of_group(votes, estimate, np.flatnonzero(groups == group), rule)

@@ -1,10 +1,10 @@
 """One pass of the latent model over packed vote patterns.
 
-The hub ``Y`` has ``S`` states. ``tables[s, byte, value]`` is the log-likelihood of a byte value in a state of the
-hub, for the bytes before those of wide groups; with one row fewer than the hub has states it is the log-ratio to the
-first state, which is then 0. Rows may have further bytes, which are not read. A wide group ``w`` has a latent of
-``A`` states and the bytes ``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a,
-s]`` is Pr(alpha_w = a | Y = s).
+The hub ``Y`` has ``S`` states. ``tables[byte, value, s]`` is the log-likelihood of a byte value in a state of the
+hub, for the bytes before those of wide groups, or its log-ratio to the first state; of two states the second is
+enough. Rows may have further bytes, which are not read. A wide group ``w`` has a latent of ``A`` states and the bytes
+``wide_start[w]`` to ``wide_start[w + 1]`` of ``wide[byte, value, a]``; ``wide_rates[w, a, s]`` is
+Pr(alpha_w = a | Y = s). States stand last: loops over them are loops over neighbours in memory.
 """
 
 from __future__ import annotations
@@ -23,18 +23,21 @@ _SMALL = 1e-140  # the product of two numbers this small is still above zero
 
 @compiled
 def _read_narrow(row, tables, hub):
-    """Add the table entries of a row to the hub, the last states first if there are fewer tables than states."""
-    n_narrow = tables.shape[1]
-    first = hub.size - tables.shape[0]
-    for number in range(tables.shape[0]):
-        table = tables[number]
+    """Add the table entries of a row to the hub."""
+    n_narrow = tables.shape[0]
+    if tables.shape[2] == 1:  # the second of two states
         even, odd = 0.0, 0.0  # two sums, so that one need not wait for the other
         for byte in range(0, n_narrow - 1, 2):
-            even += table[byte, row[byte]]
-            odd += table[byte + 1, row[byte + 1]]
+            even += tables[byte, row[byte], 0]
+            odd += tables[byte + 1, row[byte + 1], 0]
         if n_narrow % 2:
-            even += table[n_narrow - 1, row[n_narrow - 1]]
-        hub[first + number] += even + odd
+            even += tables[n_narrow - 1, row[n_narrow - 1], 0]
+        hub[1] += even + odd
+        return
+    for byte in range(n_narrow):
+        value = row[byte]
+        for state in range(hub.size):
+            hub[state] += tables[byte, value, state]
 
 
 @compiled
@@ -59,13 +62,15 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, f
             likelihood[w, 0] = np.exp(-lead) if lead > 0.0 else 1.0
             likelihood[w, 1] = 1.0 if lead > 0.0 else np.exp(lead)
             continue
-        top = -np.inf
         for a in range(n_latent):
-            evidence = 0.0
-            for byte in range(wide_start[w], wide_start[w + 1]):
-                evidence += wide[byte, row[n_narrow + byte], a]
-            likelihood[w, a] = evidence
-            top = max(top, evidence)
+            likelihood[w, a] = 0.0
+        for byte in range(wide_start[w], wide_start[w + 1]):
+            value = row[n_narrow + byte]
+            for a in range(n_latent):
+                likelihood[w, a] += wide[byte, value, a]
+        top = likelihood[w, 0]
+        for a in range(1, n_latent):
+            top = max(top, likelihood[w, a])
         total += top
         for a in range(n_latent):
             lead = likelihood[w, a] - top
@@ -93,9 +98,9 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, f
 
 @compiled
 def evaluate(packed, tables, wide, wide_start, wide_rates, out):
-    """Fill ``out[row, s]`` with log Pr(votes of the row | Y = s), if there is a table for every state.
+    """Fill ``out[row, s]`` with log Pr(votes of the row | Y = s).
 
-    With one table fewer only differences between states mean anything.
+    If the tables hold ratios, only differences between states mean anything.
     """
     n_wide, n_latent, n_states = wide_rates.shape
     likelihood = np.empty((n_wide, n_latent))
@@ -106,7 +111,7 @@ def evaluate(packed, tables, wide, wide_start, wide_rates, out):
         hub[:] = 0.0
         _read_narrow(packed[i], tables, hub)
         if n_wide:
-            n_narrow = tables.shape[1]
+            n_narrow = tables.shape[0]
             scale = _read_wide(packed[i], n_narrow, wide, wide_start, wide_rates, likelihood, mixed, factor, hub)
             for state in range(n_states):
                 hub[state] += scale + np.log(factor[state])
@@ -119,11 +124,11 @@ def expect(
 ):  # fmt: skip
     """Add what the rows expect (E-step) and return their log-likelihood relative to the first state.
 
-    ``labels[s]``, ``histogram[s - 1, byte, value]`` for every state but the first, ``wide_latents[w, a, s]`` and
-    ``wide_histogram[a - 1, byte, value]`` for every value of alpha but the first are added to.
+    ``labels[s]``, ``histogram[byte, value, s]``, ``wide_latents[w, a, s]`` and ``wide_histogram[byte, value, a]`` are
+    added to; of two states, or two values of alpha, the histograms hold the second.
     """
     n_wide, n_latent, n_states = wide_rates.shape
-    n_narrow = tables.shape[1]
+    n_narrow = tables.shape[0]
     likelihood = np.empty((n_wide, n_latent))
     mixed = np.empty((n_wide, n_states))
     parent = np.empty((n_wide, n_latent))
@@ -157,19 +162,23 @@ def expect(
         for state in range(n_states):
             hub[state] *= count / total
             labels[state] += hub[state]
-        for state in range(1, n_states):
-            share = hub[state]
-            if share >= _NEGLIGIBLE * count:  # most rows are sure of their state
-                of_state = histogram[state - 1]
-                for byte in range(n_narrow):
-                    of_state[byte, row[byte]] += share
+        if n_states > 2:
+            for byte in range(n_narrow):
+                value = row[byte]
+                for state in range(n_states):
+                    histogram[byte, value, state] += hub[state]
+        elif hub[1] >= _NEGLIGIBLE * count:  # most rows are sure of their state
+            for byte in range(n_narrow):
+                histogram[byte, row[byte], 0] += hub[1]
         if n_wide:
             parent[:] = 0.0
             for state in range(n_states):
                 if hub[state] >= _NEGLIGIBLE * count:
                     for w in range(n_wide):
                         share = hub[state] / mixed[w, state]
-                        wide_latents[w, 0, state] += share * wide_rates[w, 0, state] * likelihood[w, 0]
+                        joint = share * wide_rates[w, 0, state] * likelihood[w, 0]
+                        wide_latents[w, 0, state] += joint
+                        parent[w, 0] += joint
                         joint = share * wide_rates[w, 1, state] * likelihood[w, 1]
                         wide_latents[w, 1, state] += joint
                         parent[w, 1] += joint
@@ -178,18 +187,24 @@ def expect(
                             wide_latents[w, a, state] += joint
                             parent[w, a] += joint
             for w in range(n_wide):
-                for a in range(1, n_latent):
-                    of_parent = parent[w, a]
-                    if of_parent >= _NEGLIGIBLE * count:
-                        for byte in range(wide_start[w], wide_start[w + 1]):
-                            wide_histogram[a - 1, byte, row[n_narrow + byte]] += of_parent
+                if n_latent > 2:
+                    for byte in range(wide_start[w], wide_start[w + 1]):
+                        value = row[n_narrow + byte]
+                        for a in range(n_latent):
+                            wide_histogram[byte, value, a] += parent[w, a]
+                elif parent[w, 1] >= _NEGLIGIBLE * count:
+                    for byte in range(wide_start[w], wide_start[w + 1]):
+                        wide_histogram[byte, row[n_narrow + byte], 0] += parent[w, 1]
     return log_likelihood + np.log(product)
 
 
 @compiled
 def accumulate(packed, weights, histogram):
-    """Add the weights of the rows, one for each state, to ``histogram[s, byte, value]``."""
+    """Add the weights of the rows, one for each state, to ``histogram[byte, value, s]``."""
+    n_bytes, n_states = histogram.shape[0], weights.shape[1]
     for i in range(packed.shape[0]):
-        for state in range(weights.shape[1]):
-            for byte in range(histogram.shape[1]):
-                histogram[state, byte, packed[i, byte]] += weights[i, state]
+        for byte in range(n_bytes):
+            value = packed[i, byte]
+            histogram[byte, value, 0] += weights[i, 0]
+            for state in range(1, n_states):
+                histogram[byte, value, state] += weights[i, state]

@@ -22,7 +22,10 @@ _TINY = 1e-300
 
 
 class RowSums(NamedTuple):
-    """What a pass of EM adds up over rows. Sums of two blocks of rows add."""
+    """What a pass of EM adds up over rows. Sums of two blocks of rows add.
+
+    ``histogram[byte, value, s]`` and ``wide_histogram[byte, value, a]``; of two states they hold the second.
+    """
 
     labels: NDArray[np.float64]
     histogram: NDArray[np.float64]
@@ -54,7 +57,7 @@ class UnitTables:
         Whether a group has a latent of its own, or hangs on the hub.
     log_weights : ndarray of shape (n_hub_states,)
         Log-probability of each state of the hub.
-    narrow : ndarray of shape (n_hub_states, n_narrow, 256)
+    narrow : ndarray of shape (n_narrow, 256, n_hub_states)
         Log-likelihood of a byte value in each state of the hub.
     wide : ndarray of shape (n_wide_bytes, 256, n_latent_states)
         Log-likelihood of a byte value of a wide group for each value of its latent.
@@ -92,7 +95,7 @@ class UnitTables:
             Probability of each state of the hub.
         """
         _, n_latent, n_states = rates.shape
-        narrow = np.zeros((n_states, plan.n_narrow, 256))
+        narrow = np.zeros((plan.n_narrow, 256, n_states))
         wide = np.zeros((int(plan.wide_start[-1]), 256, n_latent))
         likelihood = np.empty((len(plan.unit_group), 256, n_latent))
         rates = np.ascontiguousarray(rates)
@@ -101,7 +104,7 @@ class UnitTables:
 
     @cached_property
     def _ratios(self) -> NDArray[np.float64]:
-        return self.narrow[1:] - self.narrow[0]
+        return without_first(self.narrow - self.narrow[:, :, :1])
 
     @cached_property
     def _wide_rates(self) -> NDArray[np.float64]:
@@ -109,13 +112,13 @@ class UnitTables:
 
     def hub_log_likelihood(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return log Pr(votes of the row | hub), shape (n_rows, n_hub_states)."""
-        out = np.empty((len(packed), len(self.narrow)))
+        out = np.empty((len(packed), self.narrow.shape[2]))
         kernel.evaluate(packed, self.narrow, self.wide, self.plan.wide_start, self._wide_rates, out)
         return out
 
     def hub_log_ratio(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return log Pr(votes | state) - log Pr(votes | first state), shape (n_rows, n_hub_states - 1)."""
-        out = np.empty((len(packed), len(self.narrow)))
+        out = np.empty((len(packed), self.narrow.shape[2]))
         kernel.evaluate(packed, self._ratios, self.wide, self.plan.wide_start, self._wide_rates, out)
         return out[:, 1:] - out[:, :1]
 
@@ -150,11 +153,11 @@ class UnitTables:
 
     def sums(self, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> RowSums:
         """Return what the rows add to an E-step; the log-likelihood lacks what :meth:`base` adds."""
-        n_states, n_narrow, _ = self.narrow.shape
-        labels, histogram = np.zeros(n_states), np.zeros((n_states - 1, n_narrow, 256))
         wide_rates = self._wide_rates
+        labels, histogram = np.zeros(self.narrow.shape[2]), np.zeros(self._ratios.shape)
         n_wide_bytes, _, n_latent = self.wide.shape
-        wide_latents, wide_histogram = np.zeros(wide_rates.shape), np.zeros((n_latent - 1, n_wide_bytes, 256))
+        wide_latents = np.zeros(wide_rates.shape)
+        wide_histogram = np.zeros((n_wide_bytes, 256, 1 if n_latent == 2 else n_latent))
         log_likelihood = kernel.expect(
             packed,
             counts,
@@ -175,7 +178,7 @@ class UnitTables:
 
         ``totals`` of shape (n_bytes, 256) counts the items that have each value of each byte.
         """
-        return float((totals[: self.plan.n_narrow] * self.narrow[0]).sum())
+        return float((totals[: self.plan.n_narrow] * self.narrow[:, :, 0]).sum())
 
     def expected(self, sums: RowSums, totals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the expected counts behind the sums of a pass.
@@ -188,12 +191,8 @@ class UnitTables:
             Expected votes for every symbol in each state of the voter's parent.
         """
         plan = self.plan
-        histogram = np.empty(self.narrow.shape)
-        histogram[1:] = sums.histogram
-        histogram[0] = np.maximum(totals[: plan.n_narrow] - sums.histogram.sum(axis=0), 0.0)
-        wide = np.empty(self.wide.shape)
-        wide[:, :, 1:] = sums.wide_histogram.transpose(1, 2, 0)
-        wide[:, :, 0] = np.maximum(totals[plan.n_narrow :] - sums.wide_histogram.sum(axis=0), 0.0)
+        histogram = with_first(sums.histogram, totals[: plan.n_narrow])
+        wide = with_first(sums.wide_histogram, totals[plan.n_narrow :])
         latents = np.zeros(self.rates.shape)
         latents[plan.wide_groups] = sums.wide_latents
         votes = np.zeros((plan.n_voters, max(self.rates.shape[1:]), plan.radix - plan.missing))
@@ -201,11 +200,23 @@ class UnitTables:
         return latents, votes
 
 
+def without_first(of_states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Leave the first of two states out, which the second and the total tell; of more states leave none out."""
+    return np.ascontiguousarray(of_states[:, :, 1:]) if of_states.shape[2] == 2 else of_states
+
+
+def with_first(histogram: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the histogram of all states (:func:`without_first`)."""
+    if histogram.shape[2] != 1:
+        return histogram
+    return np.concatenate([np.maximum(totals[:, :, None] - histogram, 0.0), histogram], axis=2)
+
+
 def byte_totals(plan: PackingPlan, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how many items have each value of each byte, shape (n_bytes, 256)."""
-    totals = np.zeros((1, plan.n_bytes, 256))
+    totals = np.zeros((plan.n_bytes, 256, 1))
     kernel.accumulate(packed, counts[:, None], totals)
-    return totals[0]
+    return totals[:, :, 0]
 
 
 def units_of(plan: PackingPlan) -> tuple:
@@ -228,7 +239,7 @@ def _fill(
     log_votes, rates, has_latent, narrow, wide, likelihood,
 ):  # fmt: skip
     """Add the message of every unit to the table of its byte."""
-    n_states, n_latent = narrow.shape[0], rates.shape[1]
+    n_states, n_latent = narrow.shape[2], rates.shape[1]
     evidence = np.zeros((256, max(n_states, n_latent)))
     for unit in range(unit_group.size):
         group, byte = unit_group[unit], unit_byte[unit]
@@ -267,9 +278,9 @@ def _fill(
         for high in range(256 // (weight * size)):
             for value in range(size):
                 start = (high * size + value) * weight
-                for state in range(n_states):
-                    for low in range(weight):
-                        narrow[state, byte, start + low] += evidence[value, state]
+                for low in range(weight):
+                    for state in range(n_states):
+                        narrow[byte, start + low, state] += evidence[value, state]
 
 
 @compiled
@@ -278,7 +289,7 @@ def _collect(
     histogram, wide, likelihood, rates, has_latent, latents, votes,
 ):  # fmt: skip
     """Turn histograms over byte values into expected counts of latents and votes."""
-    n_states, n_latent = histogram.shape[0], rates.shape[1]
+    n_states, n_latent = histogram.shape[2], rates.shape[1]
     local = np.empty((256, max(n_states, n_latent)))
     parents = np.empty(n_latent)
     for unit in range(unit_group.size):
@@ -296,9 +307,9 @@ def _collect(
             for high in range(256 // (weight * size)):
                 for value in range(size):
                     start = (high * size + value) * weight
-                    for state in range(n_states):
-                        for low in range(weight):
-                            local[value, state] += histogram[state, byte, start + low]
+                    for low in range(weight):
+                        for state in range(n_states):
+                            local[value, state] += histogram[byte, start + low, state]
         if own and byte < n_narrow:
             for value in range(size):
                 parents[:] = 0.0

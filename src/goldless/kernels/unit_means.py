@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goldless.kernels import tree as kernel
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.tree_tables import RowSums, UnitTables
+from goldless.kernels.tree_tables import RowSums, UnitTables, without_first
 
 
 @cache
@@ -27,7 +27,7 @@ class UnitMeans:
     Attributes
     ----------
     plan : PackingPlan
-    tables : ndarray of shape (n_classes, n_narrow, 256)
+    tables : ndarray of shape (n_narrow, 256, n_classes)
         Sum over the units in a byte of the share of their votes for a class, but for the first class: number of
         units that voted.
     wide : ndarray of shape (n_wide_bytes, 256, n_classes)
@@ -45,7 +45,7 @@ class UnitMeans:
     def of(cls, plan: PackingPlan) -> UnitMeans:
         """Fill the tables."""
         n_classes = plan.radix - plan.missing
-        tables = np.zeros((n_classes, plan.n_narrow, 256))
+        tables = np.zeros((plan.n_narrow, 256, n_classes))
         wide = np.zeros((int(plan.wide_start[-1]), 256, n_classes))
         likelihood = np.zeros((len(plan.unit_group), 256, n_classes))
         for unit, byte in enumerate(plan.unit_byte):
@@ -58,8 +58,8 @@ class UnitMeans:
             mean = _shares(votes)
             likelihood[unit, :size] = mean
             local = np.arange(256) // plan.unit_weight[unit] % size
-            tables[1:, byte] += mean.T[1:, local]
-            tables[0, byte] += (cast > 0)[local]
+            tables[byte, :, 1:] += mean[local, 1:]
+            tables[byte, :, 0] += (cast > 0)[local]
         return cls(plan, tables, wide, likelihood)
 
     def wide_means(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -76,8 +76,9 @@ class UnitMeans:
 
         A row without a vote counts for the first class.
         """
-        sums = np.empty((len(packed), len(self.tables)))
-        no_wide = (np.zeros((0, 256, 1)), np.zeros(1, dtype=np.int64), np.zeros((0, 1, len(self.tables))))
+        n_classes = self.tables.shape[2]
+        sums = np.empty((len(packed), n_classes))
+        no_wide = (np.zeros((0, 256, 1)), np.zeros(1, dtype=np.int64), np.zeros((0, 1, n_classes)))
         kernel.evaluate(packed, self.tables, *no_wide, sums)
         voted = sums[:, 0] + of_wide.any(axis=2).sum(axis=0)
         shares = (sums + of_wide.sum(axis=0)) / np.maximum(voted, 1)[:, None]
@@ -87,17 +88,15 @@ class UnitMeans:
     def sums(self, packed: NDArray[np.uint8], weights: NDArray[np.float64], of_wide: NDArray[np.float64]) -> RowSums:
         """Return what rows with these weights, one for each state of the hub, add to an M-step."""
         plan = self.plan
-        histogram = np.zeros((weights.shape[1], plan.n_narrow, 256))
+        histogram = np.zeros((plan.n_narrow, 256, weights.shape[1]))
         kernel.accumulate(packed, weights, histogram)
-        wide_histogram = np.zeros((self.wide.shape[2] - 1, len(self.wide), 256))
+        wide_histogram = np.zeros(self.wide.shape)
         for number in range(len(plan.wide_groups)):
-            first, last = plan.wide_start[number], plan.wide_start[number + 1]
-            part = np.zeros((self.wide.shape[2] - 1, last - first, 256))
-            own_bytes = np.ascontiguousarray(packed[:, plan.n_narrow + first : plan.n_narrow + last])
-            kernel.accumulate(own_bytes, of_wide[number][:, 1:] * weights.sum(axis=1)[:, None], part)
-            wide_histogram[:, first:last] = part
+            own = slice(plan.wide_start[number], plan.wide_start[number + 1])
+            own_bytes = np.ascontiguousarray(packed[:, plan.n_narrow :][:, own])
+            kernel.accumulate(own_bytes, of_wide[number] * weights.sum(axis=1)[:, None], wide_histogram[own])
         latents = of_wide.transpose(0, 2, 1) @ weights
-        return RowSums(weights.sum(axis=0), histogram[1:], latents, wide_histogram, -np.inf)
+        return RowSums(weights.sum(axis=0), without_first(histogram), latents, without_first(wide_histogram), -np.inf)
 
     def expected(
         self, sums: RowSums, totals: NDArray[np.float64], has_latent: NDArray[np.bool_]
@@ -105,7 +104,7 @@ class UnitMeans:
         """Return the expected counts behind the sums, as :meth:`UnitTables.expected` does."""
         n_states = len(sums.labels)
         rates = np.ones((len(has_latent), self.likelihood.shape[2], n_states))
-        narrow = np.zeros((n_states, self.plan.n_narrow, 256))
+        narrow = np.zeros((self.plan.n_narrow, 256, n_states))
         nothing = np.zeros(n_states)
         tables = UnitTables(self.plan, rates, has_latent, nothing, narrow, self.wide, self.likelihood)
         return tables.expected(sums, totals)

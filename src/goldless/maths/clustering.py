@@ -12,7 +12,7 @@ from scipy.linalg import eigh, qr, svd
 from scipy.spatial.distance import cdist
 
 from goldless.maths.checks import as_square, relabel
-from goldless.maths.covariance import CovarianceEstimate
+from goldless.maths.covariance import CovarianceEstimate, own_order
 from goldless.maths.rank_one import residual
 from goldless.maths.score import score_matrix
 from goldless.maths.structure.search import search_structure
@@ -172,23 +172,26 @@ def assign_groups(
     if not candidates or candidates[0] < 1 or candidates[-1] > n_voters:
         raise ValueError(f"the number of groups must lie between 1 and {n_voters}, got {candidates}")
     score = np.asarray(score_matrix(covariance)) if score is None else score
-    clustering = ScoreClustering(score)
-    tie = _TIE * float((covariance**2).sum())
+    order = own_order(covariance)
+    ordered = covariance[np.ix_(order, order)]
+    clustering = ScoreClustering(score[np.ix_(order, order)])
+    tie = _TIE * float((ordered**2).sum())
     path: dict[int, float] = {}
     best = None
     for count in reversed(candidates):
         groups = clustering.cluster(count)
-        fit = residual(covariance, groups)
+        fit = residual(ordered, groups)
         path[count] = fit.value
         if best is None or fit.value < best[1].value * (1 - _TIE) - tie:
             best = (groups, fit)
     assert best is not None
     groups, fit = best
+    place = np.argsort(order)
     return GroupAssignment(
-        groups=groups,
+        groups=relabel(groups[place]),
         residual=fit.value,
-        v_on=fit.v_on,
-        v_off=fit.v_off,
+        v_on=fit.v_on[place],
+        v_off=fit.v_off[place],
         residual_path=dict(sorted(path.items())),
         score=score,
     )

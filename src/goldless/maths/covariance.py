@@ -57,6 +57,18 @@ class CovarianceEstimate:
         )
 
 
+def own_order(covariance: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the voters in an order that their covariances alone decide.
+
+    Where two answers are equally good, the order of the voters decides between them, by ties of eigenvectors, pivots
+    and roots: in this order no answer depends on that of the columns.
+    """
+    scale = float(np.abs(covariance).max(initial=0.0)) or 1.0
+    rows = np.round(covariance / scale, 9) + 0.0  # no negative zeros
+    np.fill_diagonal(rows, np.inf)  # it is not read
+    return np.lexsort(np.sort(rows, axis=1).T[::-1])
+
+
 def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | None = None) -> CovarianceEstimate:
     """Estimate the covariance from pair tables.
 

@@ -40,7 +40,7 @@ class GroupedPatterns:
         self._packed = self._plan.pack_bits(table.bits)
         self._counts = table.counts.astype(np.float64)
         n_rows = len(self._packed)
-        n_chunks = min(max(-(-n_rows // _SMALLEST_CHUNK), 1), _N_CHUNKS)
+        n_chunks = min(1 if n_rows <= _SMALLEST_CHUNK else 2 * -(-n_rows // (2 * _SMALLEST_CHUNK)), _N_CHUNKS)
         self._chunks = row_chunks(n_rows, max(-(-n_rows // n_chunks), 1))
         counted = ordered_map(
             lambda rows: byte_totals(self._plan, self._packed[rows], self._counts[rows]), self._chunks
@@ -160,6 +160,10 @@ class VoteSums:
             return in_chunks(function, self.table.codes, self.table.weights)
         return self.engine.sum(ChosenCodes(function, self.columns))
 
+    def in_order(self, order: NDArray[np.int64]) -> VoteSums:
+        """Return the sums over the same votes, the voters in another order."""
+        return replace(self, table=self.table.voters(order), columns=self.columns[order], _packed={})
+
     def voters(self, chosen: NDArray[np.int64]) -> VoteSums:
         """Return the sums over the votes of some of the voters: few of them have few patterns, which are counted."""
         if self.engine is None:
@@ -167,7 +171,7 @@ class VoteSums:
         counted = self.engine.sum(CountPatterns(self.columns[chosen])).rows
         if counted is not None:
             return VoteSums.of_table(counted.distinct())
-        return replace(self, table=self.table.voters(chosen), columns=self.columns[chosen], _packed={})
+        return self.in_order(chosen)
 
 
 def in_chunks(function: OfCodes, codes: NDArray[np.int8], counts: NDArray[np.float64]) -> Any:
