@@ -55,7 +55,10 @@ def labelling(classes: NDArray, labels: NDArray, scores: NDArray) -> Any:
 
 def measure(model: Any, truth: NDArray, n: int, draws: int) -> dict[str, float]:
     """Return how often intervals of balanced accuracy and accuracy held, how wide they were, and those of random samples."""
-    true = {"balanced_accuracy": balanced_accuracy(truth, model.labels), "accuracy": float((truth == model.labels).mean())}
+    true = {
+        "balanced_accuracy": balanced_accuracy(truth, model.labels),
+        "accuracy": float((truth == model.labels).mean()),
+    }
     rng = np.random.default_rng(n)
     rows: dict[str, list[float]] = {}
     for seed in range(draws):
@@ -126,7 +129,9 @@ def sequential(found: dict[str, tuple[Any, NDArray]], draws: int = 100, n: int =
         for seed in range(draws):
             plan = gl.audit(model, None, n, random_state=seed)
             ends = [
-                plan.estimate({row: truth[row] for row in plan.rows[:look]}, anytime=True).interval["balanced_accuracy"]
+                plan.estimate({row: truth[row] for row in plan.rows[:look]}, anytime=True).interval[
+                    "balanced_accuracy"
+                ]
                 for look in plan.looks
             ]
             held.append(all(low - 1e-9 <= true <= high + 1e-9 for low, high in ends))
@@ -154,7 +159,8 @@ def run(found: dict[str, tuple[Any, NDArray]], draws: int) -> None:
             rows = list(of_panels.values())
             ratio = {
                 kind: np.median([row["balanced_accuracy width"] / row[f"{kind} width"] for row in rows])
-                if "exact width" in rows[0] else np.nan
+                if "exact width" in rows[0]
+                else np.nan
                 for kind in ("exact", "mid-p")
             }
             lines.append(

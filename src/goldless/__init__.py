@@ -80,7 +80,15 @@ _HOME = {
     name: module
     for module, names in {
         "goldless.simulate": ("random_model", "simulate_votes"),
-        "goldless.diagnosis": ("AuditOutcome", "AuditPlan", "Comparison", "Diagnosis", "audit", "compare", "diagnose"),
+        "goldless.diagnosis": (
+            "AuditOutcome",
+            "AuditPlan",
+            "Comparison",
+            "Diagnosis",
+            "audit",
+            "compare",
+            "diagnose",
+        ),
         "goldless.estimators.dawid_skene": ("DawidSkene",),
         "goldless.estimators.latent": ("LatentSML",),
         "goldless.estimators.majority": ("MajorityVote",),

@@ -42,7 +42,11 @@ def _draw(arguments: argparse.Namespace) -> None:
     rows = [
         [names[row], "", row + 1, stratum, size, round(float(share), 6)]
         for row, stratum, size, share in zip(
-            plan.rows.tolist(), _strata(plan), plan.size[plan.stratum].tolist(), plan.inclusion_probability, strict=True
+            plan.rows.tolist(),
+            _strata(plan),
+            plan.size[plan.stratum].tolist(),
+            plan.inclusion_probability,
+            strict=True,
         )
     ]
     if arguments.output not in (None, "-") or not arguments.json:
@@ -160,7 +164,9 @@ def _plan_of(
         except (TypeError, ValueError, AttributeError):
             raise ValueError(f"{place}: this item was not drawn by audit, so its label cannot count") from None
         if not 0 <= row < len(names) or names[row] != (line["item"] or "").strip():
-            raise ValueError(f"{place}: row {row + 1} of the votes is not item {line['item']!r}; are these its votes?")
+            raise ValueError(
+                f"{place}: row {row + 1} of the votes is not item {line['item']!r}; are these its votes?"
+            )
         if row in rows or size.setdefault(stratum, items) != items or not stratum:
             raise ValueError(f"{place}: this item was not drawn by audit, so its label cannot count")
         drawn[stratum] = share * items
@@ -170,7 +176,9 @@ def _plan_of(
         if said in _UNSURE:
             labels[row] = None
         elif said and said not in by_name:
-            raise ValueError(f"{place}: the label {said!r} is none of {', '.join(by_name)}{nearest(said, list(by_name))}")
+            raise ValueError(
+                f"{place}: the label {said!r} is none of {', '.join(by_name)}{nearest(said, list(by_name))}"
+            )
         elif said:
             labels[row] = by_name[said]
     _check_complete(path, strata, size, drawn, len(names))

@@ -10,15 +10,19 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import goldless as gl
+from goldless.cli.costs import named_voters
 from goldless.cli.errors import in_options
 from goldless.cli.explain import explanation_columns
 from goldless.cli.facts import describe_questions, facts_of, question_rows
+from goldless.cli.families import families_from
+from goldless.cli.names import voter_names
 from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen
 from goldless.cli.streaming import combine_stream, is_streamed
@@ -79,6 +83,7 @@ def report(arguments: argparse.Namespace) -> None:
 def combine(arguments: argparse.Namespace) -> None:
     """Write a label and its probability for every item."""
     check_output(arguments.output, arguments.force, arguments.file)
+    check_method(arguments)
     if is_streamed(arguments):
         combine_stream(arguments)
         return
@@ -141,14 +146,15 @@ def ask(arguments: argparse.Namespace) -> None:
     shown = shown_classes(len(names))
     rows = question_rows(questions, votes, model.predict_proba(votes)[:, shown])
     sentence = describe_questions(questions, len(rows))
-    header = ["item", "label", *(f"probability of {name}" for name in names[shown])]
+    header = ["item", "label", *(f"probability of {name}" for name in names[shown]), "why"]
     if arguments.output not in (None, "-") or not arguments.json:
         write_output(arguments.output, table_of(header, rows, arguments.output or "-"))
     if arguments.json:
-        keys = ["item", *(header[2:] if len(names) > 2 else ["probability"])]
+        keys = ["item", *(header[2:-1] if len(names) > 2 else ["probability"]), "why"]
         write_json(
             {
                 "items": [dict(zip(keys, [row[0], *row[2:]], strict=True)) for row in rows],
+                "open": questions.open,
                 "n_readings": questions.n_readings,
                 "enough": questions.enough,
                 "how": table.how,
@@ -203,9 +209,25 @@ def read_and_fit(
         )
     if check is not None:
         check(table)
+    only = getattr(arguments, "only", None)
+    if only is not None:
+        names = voter_names(table.votes)
+        chosen = [names.index(name) for name in named_voters([only], names)]
+        table = replace(table, votes=table.votes.of_voters(chosen))
     with Progress(FITTING, arguments.quiet):
+        if getattr(arguments, "method", None) == "majority":
+            return table, gl.MajorityVote().fit(table.votes), []
         model, said = fit(table, arguments.structure, **facts_of(arguments, table.votes))
     return table, model, said
+
+
+def check_method(arguments: argparse.Namespace) -> None:
+    """Refuse options that the majority vote has no use for."""
+    if arguments.method != "majority":
+        return
+    for option in ("structure", "anchors", "class_balance", "trusted", "explain"):
+        if getattr(arguments, option):
+            raise ValueError(f"--method majority counts votes and has no use for --{option.replace('_', '-')}")
 
 
 def notes_of(table: VotesFile) -> list[str]:
@@ -268,6 +290,7 @@ def summary_of(
             truth=table.truth,
             panel_size=getattr(arguments, "k", 5),
             panel=panel,
+            families=families_from(arguments, voter_names(table.votes)),
             title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
             source=table.how,
             warnings=[*notes_of(table), *said],

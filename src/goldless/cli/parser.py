@@ -61,6 +61,13 @@ def build_parser() -> Parser:
         action="store_true",
         help="add log-odds by group and, for each item, whose further vote would tell most",
     )
+    combine.add_argument(
+        "--method",
+        choices=("combined", "majority"),
+        default="combined",
+        help="how votes are combined: weighed by the model (default), or counted",
+    )
+    combine.add_argument("--only", metavar="VOTERS", help="combine these voters only, with commas between")
     _output(combine, "file to write, .csv, .tsv, .jsonl or .parquet (default: standard output)")
     _engine(combine)
 
@@ -207,6 +214,12 @@ def _fitting() -> Parser:
         "--structure",
         choices=("search", "paper", "independent"),
         help="how echoes are found: by search (default), as in the paper, or not at all",
+    )
+    parent.add_argument(
+        "--families",
+        metavar="HOW",
+        help="families of voters: prefix (the first part of their names), or a CSV with the columns voter, family "
+        "(default: names that share their first part, where not all do); labels do not depend on them",
     )
     known = parent.add_argument_group("what is known besides the votes")
     known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -67,10 +68,22 @@ def inspect_screen(
         if answer["ambiguous"]:
             lines.append(style("Next, items to label by hand, to be passed back with --anchors:", "dim"))
             lines.append(f"  {program()} ask {clean(file)} -o ask.csv")
-        lines.append(style("Next, labels for all items and a page with pictures:", "dim"))
-        lines.append(f"  {program()} combine {clean(file)} -o labels.csv")
+        lines.append(
+            style("Next, labels as advised, a measure of how good they are, and a page with pictures:", "dim")
+        )
+        lines.append(f"  {program()} combine {clean(file)}{_as_advised(summary)} -o labels.csv")
+        lines.append(f"  {program()} audit {clean(file)} -o to_label.csv")
         lines.append(f"  {program()} report {clean(file)} -o report.html")
     return lines
+
+
+def _as_advised(summary: dict[str, Any]) -> str:
+    """Return the options of combine that do what the advice says."""
+    use = summary["diagnosis"]["use"]
+    if use == "voter":
+        best = next(row["detail"] for row in summary["answer"]["expected"] if row["method"] == "best single voter")
+        return f" --only {shlex.quote(clean(best))}"
+    return {"majority": " --method majority", "independent": " --structure independent"}.get(use, "")
 
 
 def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
@@ -248,7 +261,7 @@ def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style)
             f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
         )
         lines += _wrapped(f"Against the truth: {scores}.", style, "bold")
-    for sentence in result["warnings"]:
+    for sentence in [*result["warnings"], *([result["shared_name"]] if result["shared_name"] else [])]:
         lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
     return lines
 

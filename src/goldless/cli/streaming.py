@@ -41,8 +41,9 @@ def combine_stream(arguments: argparse.Namespace) -> None:
         raise ValueError("standard input can be read only once: name a file or a folder, or leave out --engine")
     if arguments.output in (None, "-"):
         raise ValueError("labels of many items are written batch by batch: name a file with -o")
-    if arguments.explain:
-        raise ValueError("--explain goes with --engine memory")
+    for option in ("explain", "only"):
+        if getattr(arguments, option):
+            raise ValueError(f"--{option} goes with --engine memory")
     for option in ("item", "voter", "label"):
         if getattr(arguments, option) is not None:
             raise ValueError(f"--{option.replace('_', '-')} goes with --engine memory")
@@ -58,7 +59,8 @@ def combine_stream(arguments: argparse.Namespace) -> None:
             facts = facts_of(arguments, stream)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                model = gl.LatentSML(**options).fit(stream, **facts)
+                majority = arguments.method == "majority"
+                model = gl.MajorityVote().fit(stream) if majority else gl.LatentSML(**options).fit(stream, **facts)
         with Progress("Labelling", arguments.quiet):
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))
     said = [str(warning.message) for warning in caught]

@@ -129,8 +129,9 @@ def _guarded(panel: PanelVotes) -> str:
 
 
 class Verdict(NamedTuple):
-    """Which labels to use and why: ``advice`` to a person without statistics, ``said`` with tests and figures."""
+    """Which labels to ``use`` and why: ``advice`` to a person without statistics, ``said`` with tests and figures."""
 
+    use: str
     advice: str
     said: str
 
@@ -156,6 +157,7 @@ def verdict(
         listed += ", all too high, because voters share more than the groups explain"
     if cannot_tell:
         return Verdict(
+            "unknown",
             f"The votes cannot tell how good the labels are: {cannot_tell[0]}.",
             f"The votes cannot tell how good the labels are, for {cannot_tell[0]}; if the model is right, {listed}.",
         )
@@ -165,12 +167,14 @@ def verdict(
     flat = by_method.get("Dawid-Skene")
     if -to_best.gain > _WORTH_IT and not to_best.open:
         return Verdict(
+            "voter",
             f"Use {best.voter} alone: it is expected to be right more often than all voters together.",
             f"Use {best.voter} alone, which is expected to beat all voters together: {listed}.",
         )
     if not to_majority.worth_it:
         same = "is expected to do as well" if to_majority.gain > -_WORTH_IT else "is expected to do better"
         return Verdict(
+            "majority",
             f"Use the majority vote: it {same} and is easier to explain.",
             f"Use the majority vote, which {same} and is easier to explain: {listed}.",
         )
@@ -185,6 +189,7 @@ def verdict(
         else:
             why = plain = "no dependence among the voters was found"
         return Verdict(
+            "independent",
             f'Weigh every voter by its own accuracy and leave groups out (structure "independent"){unsure}: {plain}.',
             f"Use weights for single voters (Dawid-Skene){unsure}, because {why}: {listed}.",
         )
@@ -198,7 +203,9 @@ def verdict(
         why = "the voters differ in accuracy"
         plain = "some voters are better than others, and the combined labels give them more weight"
     return Verdict(
-        f"Use the combined labels{unsure}: {plain}.", f"Use the combined labels{unsure}, because {why}: {listed}."
+        "combined",
+        f"Use the combined labels{unsure}: {plain}.",
+        f"Use the combined labels{unsure}, because {why}: {listed}.",
     )
 
 
@@ -216,7 +223,7 @@ def settled_by(panel: PanelVotes, labels_changed: float) -> str:
 def _name(row: Expectation, method: str) -> str:
     if row.method == "combined":
         return "L-SML" if method == "LatentSML" else method
-    return f"best single voter ({row.voter})" if row.voter is not None else row.method
+    return f"voter thought best ({row.voter})" if row.voter is not None else row.method
 
 
 def _figure(row: Expectation) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -267,7 +267,10 @@ class AuditPlan:
         value = {name: np.mean([of[name] for of in values], axis=0) for name in TARGETS}
         interval = {
             name: np.stack(
-                [np.min([of[name][..., 0] for of in found], axis=0), np.max([of[name][..., 1] for of in found], axis=0)],
+                [
+                    np.min([of[name][..., 0] for of in found], axis=0),
+                    np.max([of[name][..., 1] for of in found], axis=0),
+                ],
                 axis=-1,
             )
             for name in TARGETS
@@ -369,9 +372,7 @@ def _plain(value: NDArray[np.float64]) -> Any:
     return float(value) if np.ndim(value) == 0 else value
 
 
-def _both_ways(
-    predicted: NDArray[np.int64], truth: NDArray[np.int64], n_classes: int
-) -> list[NDArray[np.int64]]:
+def _both_ways(predicted: NDArray[np.int64], truth: NDArray[np.int64], n_classes: int) -> list[NDArray[np.int64]]:
     """Return the true labels with items that nobody can tell filled in: as right, as wrong, and as of each class.
 
     A wrong one is of each class in turn, for its recall is what suffers; of the class it was labelled with, of another.
@@ -417,9 +418,7 @@ def _reader(target: str, n_classes: int) -> Callable[[dict[str, NDArray[np.float
     return lambda found: found[target]
 
 
-def _drawn_rows(
-    stratum: NDArray[np.int64], drawn: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _drawn_rows(stratum: NDArray[np.int64], drawn: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw rows of each stratum without replacement, strata in turn, so that every beginning is a sample too."""
     rows, turn = [], []
     for number, count in enumerate(drawn.tolist()):

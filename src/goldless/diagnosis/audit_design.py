@@ -51,9 +51,7 @@ def margins_of(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArra
     return (scores[rows, labels] - others.max(axis=1)) / (spread + 0.5)
 
 
-def make_design(
-    labels: NDArray[np.int64], margins: NDArray[np.float64], n: int, rng: np.random.Generator
-) -> Design:
+def make_design(labels: NDArray[np.int64], margins: NDArray[np.float64], n: int, rng: np.random.Generator) -> Design:
     """Return strata for a sample of ``n`` items, from their predicted labels and margins.
 
     Labels per block are as the square root of its size, for balanced accuracy looks at classes alike. Within a block

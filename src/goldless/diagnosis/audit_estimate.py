@@ -242,9 +242,7 @@ class _Draws:
         return Shares(right, truths)
 
 
-def _of_finite_many(
-    rates: NDArray[np.float64], known: NDArray[np.float64], labelled: float
-) -> NDArray[np.float64]:
+def _of_finite_many(rates: NDArray[np.float64], known: NDArray[np.float64], labelled: float) -> NDArray[np.float64]:
     """Return rates of all items of a stratum, of which a share is labelled: ``known`` of them are of each kind.
 
     The rest varies less than the rates of a population do: its spread is multiplied by sqrt(1 - share).

@@ -23,6 +23,7 @@ from goldless.diagnosis.resampling import (
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
 from goldless.estimators.dawid_skene import DawidSkene
+from goldless.families import families_of
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.fitting.core import as_counts
@@ -41,6 +42,7 @@ def diagnose(
     sample_weight: ArrayLike | None = None,
     resamples: int | None = None,
     random_state: int | np.random.Generator = 0,
+    families: Any = None,
     progress: Callable[[float], None] | None = None,
 ) -> Diagnosis:
     """Say what can be trusted of a fitted model, from the votes alone.
@@ -58,6 +60,9 @@ def diagnose(
         fewer for more (8 for 124 voters, none above 200), and not at all if the groups were given. 0 leaves it out.
     random_state : int or Generator, default=0
         Source of the resamples; the same seed gives the same diagnosis.
+    families : "prefix", mapping of voter to family, or one family for each voter, optional
+        By which groups are named; by default what names share (:func:`goldless.families.families_of`). Labels and
+        intervals do not depend on it.
     progress : callable, optional
         Called with the share that is done, from 0 to 1.
 
@@ -121,7 +126,9 @@ def diagnose(
     flat = core_groups.max() + 1 == len(panel.voters)
     fit = independence if flat else fit_pvalue(panel.core, panel.free_fit.model, seeds[1])
     tests = judge_groups(panel, seeds[4])
-    if independence is not None:  # a group that is named speaks against independence, though all pairs together may not
+    if (
+        independence is not None
+    ):  # a group that is named speaks against independence, though all pairs together may not
         independence = min([independence, *(test.pvalue for test in tests if test.named)])
     if independence is None:
         without["independence_pvalue"] = "three voters or fewer have no more covariances than accuracies: all fit"
@@ -149,14 +156,16 @@ def diagnose(
     wrong_alike = _same_wrong_answer(panel)
     cannot_tell = what_is_open(panel, readings)
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
-    advice, said = verdict(
+    use, advice, said = verdict(
         expected, contests, cannot_tell, (independence, fit), public[panel.voters], public, type(model).__name__
     )
     return Diagnosis(
         verdict=said,
+        use=use,
         advice=" ".join([advice, *remarks(panel, wrong_alike)]),
         dependence=dependence(panel, tests, independence),
         voters=panel.names,
+        families=families_of(panel.names, families),
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
         n_items=panel.table.n_items,
         independence_pvalue=independence,

@@ -131,12 +131,17 @@ class Diagnosis:
     ----------
     verdict : str
         Which labels to use and why, with figures, or that the votes cannot tell.
+    use : str
+        What the advice is: ``combined``, ``independent`` (the labels of ``structure="independent"``), ``majority``,
+        ``voter`` (the one that is thought best, alone) or ``unknown``.
     advice : str
         The same in plain words, without figures.
     dependence : str
         Whether voters depend on each other, in a sentence.
     voters : tuple of str
         Names of the voters.
+    families : tuple of str or None
+        Family of each voter, as given or as names share it; None where it has none.
     classes : tuple of str
         Names of the classes; of two, (negative, positive).
     n_items : int
@@ -210,9 +215,11 @@ class Diagnosis:
     """
 
     verdict: str
+    use: str
     advice: str
     dependence: str
     voters: tuple[str, ...]
+    families: tuple[str | None, ...]
     classes: tuple[str, ...]
     n_items: int
     independence_pvalue: float | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from goldless.families import all_of_one
 from goldless.report.rows import Group, Interval, PanelPart, Voter
 from goldless.report.summary import DiagnosisPart, VotesPart
 
@@ -11,7 +12,7 @@ METHODS = {
     "combined": "combined labels",
     "Dawid-Skene": "weights without groups",
     "majority vote": "majority vote",
-    "best single voter": "best single voter",
+    "best single voter": "voter thought best",
     "panel": "panel",
 }
 _AS_GOOD_AS_ALL = 0.95
@@ -71,11 +72,12 @@ def what_to_do(facts: Facts) -> list[str]:
     groups, panel, n_voters = facts.groups, facts.panel, facts.votes.n_voters
     if groups:
         size = len(groups[0].voters)
+        shared = f" ({groups[0].shared})" if groups[0].shared else ""
         advice.append(
             f"{len(groups)} groups of voters echo a common source each. Treat a group as one opinion, however many "
-            f"voters it has: the largest, {groups[0].name}, has {size}."
+            f"voters it has: the largest, {groups[0].name}{shared}, has {size}."
             if len(groups) > 1
-            else f"One group of {size} voters echoes a common source. Treat it as one opinion."
+            else f"One group of {size} voters{shared} echoes a common source. Treat it as one opinion."
         )
     if len(panel.voters) < n_voters:
         size = len(panel.voters)
@@ -83,6 +85,9 @@ def what_to_do(facts: Facts) -> list[str]:
             f"Panel of {size}: {_listed(panel.names)}. Expected balanced accuracy with these {size}: "
             f"{_percent(panel.balanced_accuracy)} (all {n_voters}: {_percent(facts.combined)})."
         )
+    named = all_of_one(facts.diagnosis.families, panel.voters)
+    if named:
+        advice.append(named)
     return advice
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.diagnosis import Diagnosis
 from goldless.diagnosis.panel_scale import on_one_scale
 from goldless.estimators.latent import LatentSML
+from goldless.families import shared_family
 from goldless.maths.selection import select_voters
 from goldless.maths.tree import TreeModel
 from goldless.plain import interval, rounded
@@ -51,6 +54,7 @@ def _group(tree: TreeModel, diagnosis: Diagnosis, name: str, members: NDArray[np
         voters=members.tolist(),
         recall=[rounded(rate) for rate in recall],
         balanced_accuracy=rounded(recall.mean()),
+        shared=shared_family(diagnosis.families, members.tolist()),
         stability=None if inside is None else rounded((inside.sum() - size) / (size * (size - 1)), 3),
         one_more=None if gain is None else rounded(gain, 3),
         one_more_interval=None if ends is None else interval(ends, 3),
@@ -94,11 +98,11 @@ def order_of(accuracy: NDArray[np.float64], groups: list[Group]) -> list[int]:
     return grouped + [voter for voter in by_accuracy if voter in alone]
 
 
-def suggested_panel(opened: Opened, size: int) -> list[int]:
+def suggested_panel(opened: Opened, size: int, families: Sequence[str | None] | None = None) -> list[int]:
     """Return the columns of the suggested panel, of at most all voters."""
     size = min(size, opened.tree.n_voters)
     if isinstance(opened.model, LatentSML):
-        return opened.fitted.columns_of(opened.model.select(size)).tolist()
+        return opened.fitted.columns_of(opened.model.select(size, families=families)).tolist()
     if opened.n_classes > 2:
         return np.argsort(-opened.fitted.recalls.mean(axis=1), kind="stable")[:size].tolist()
     return select_voters(opened.tree, size).tolist()

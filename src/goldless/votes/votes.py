@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,12 @@ class Votes:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    def of_voters(self, columns: Sequence[int]) -> Votes:
+        """Return the votes of some of the voters."""
+        chosen = np.asarray(columns, dtype=np.int64)
+        voters = None if self.voters is None else self.voters[chosen]
+        return replace(self, codes=np.ascontiguousarray(self.codes[:, chosen]), voters=voters)
 
     def voter_name(self, voter: int) -> str:
         """Return how to call a voter in a message."""
