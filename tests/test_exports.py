@@ -10,6 +10,8 @@ import goldless
 
 PUBLIC = [
     "AmbiguousReadingWarning",
+    "AuditOutcome",
+    "AuditPlan",
     "Comparison",
     "DawidSkene",
     "Diagnosis",
@@ -27,6 +29,7 @@ PUBLIC = [
     "VotesError",
     "VotesWarning",
     "assign_groups",
+    "audit",
     "balanced_accuracy",
     "balanced_error",
     "compare",

@@ -16,8 +16,8 @@ from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.program import program
 from goldless.cli.screens import audit_screen
 from goldless.cli.terminal import Style, clean
+from goldless.diagnosis.result import plain
 from goldless.io.files import VotesFile
-from goldless.plain import plain
 from goldless.spelling import nearest
 
 _COLUMNS = ("item", "label", "row", "stratum", "stratum_items", "inclusion_probability")
@@ -66,7 +66,7 @@ def _draw(arguments: argparse.Namespace) -> None:
         tell_reader(table, said)
         filled = "labelled.csv" if arguments.output in (None, "-") else arguments.output
         sys.stderr.write(
-            f"Drew {len(rows)} of {plan.n_items:,} items. Plus or minus 5 points would take about {needed:,} labels.\n"
+            f"Drew {len(rows)} of {plan.n_items:,} items. Plus or minus 5 points would take about {needed:,}.\n"
             "Fill in the labels from the top, without looking at the votes; leave out no line, and write ? where "
             f"nobody can tell. Then:\n  {program()} audit {same_file(arguments)} --labels {clean(filled)}\n"
         )

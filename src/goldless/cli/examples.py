@@ -41,7 +41,7 @@ EXAMPLES = {
     "audit": """examples:
   goldless simulate --items 500 -o votes.csv
   goldless audit votes.csv --ignore truth -n 30 -o to_label.csv
-  # fill in the column 'label' of to_label.csv, then: goldless audit votes.csv --ignore truth --labels to_label.csv
+  goldless audit votes.csv --ignore truth -n 100 --seed 1 --json | head -n 9
 """,
     "report": """examples:
   goldless simulate -o votes.csv

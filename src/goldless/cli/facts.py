@@ -108,7 +108,7 @@ def read_anchors(path: str, votes: Votes | VoteSource) -> dict[int, Any]:
 
 
 def question_rows(questions: Any, votes: Votes, shown: np.ndarray) -> list[list[Any]]:
-    """Return one line for each item to label: item, a gap for the label, the probabilities that are shown, and why."""
+    """Return one line for each item to label: item, a gap for the label, the probabilities shown, and why."""
     names, classes = item_names(votes), [str(label) for label in votes.classes.tolist()]
     return [
         [names[row], "", *shown[row].round(4).tolist(), why]
@@ -132,8 +132,8 @@ def describe_questions(questions: Any, n_asked: int) -> str:
     """Return one sentence on what the labels would be good for."""
     if not questions.open:
         return (
-            f"Nothing is open: no other grouping that fits as well would change many labels. Labels of these {n_asked} "
-            "items would help most all the same."
+            "Nothing is open: no other grouping that fits as well would change many labels. Labels of these "
+            f"{n_asked} items would help most all the same."
         )
     if questions.enough is None:
         return "Another grouping fits almost as well; labels of these items would hardly tell which is right."

@@ -12,7 +12,7 @@ _PREFIX = "prefix"
 
 def families_from(arguments: argparse.Namespace, voters: list[str]) -> tuple[str | None, ...]:
     """Return the family of each voter as --families says, or as names share it."""
-    given = arguments.families
+    given = getattr(arguments, "families", None)
     if given is None or given == _PREFIX:
         return families_of(voters, given)
     try:

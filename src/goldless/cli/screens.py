@@ -294,7 +294,7 @@ def _panels_table(panels: list[dict[str, Any]], priced: bool, style: Style) -> l
 
 
 def audit_screen(result: dict[str, Any], style: Style, *, quiet: bool = False) -> list[str]:
-    """Return how good labels are, from an audit; then those of a fit with the same labels as anchors, if there is one."""
+    """Return how good labels are, from an audit; then those of a fit with the same labels as anchors."""
     lines = _audit_table(result, style, "audit of the labels")
     anchored = result["with_labels_as_anchors"]
     if anchored is not None:

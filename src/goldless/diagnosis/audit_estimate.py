@@ -196,8 +196,8 @@ def _shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 class _Draws:
     """Draws of the rates of all strata, before made-up labels are added.
 
-    The rates of a stratum are Dirichlet with its counts, times c for the degrees of freedom that small strata lose; as
-    gammas that are divided by their sum, one more label of a kind is one more exponential.
+    The rates of a stratum are Dirichlet with its counts, times c for the degrees of freedom that small strata lose.
+    As gammas that are divided by their sum, one more label of a kind is one more exponential.
     """
 
     def __init__(self, sample: Sample, rng: np.random.Generator, draws: int):

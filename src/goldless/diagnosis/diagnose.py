@@ -78,9 +78,9 @@ def diagnose(
     the reference is drawn from the fitted model, whose confusions follow the votes more closely than loadings do:
     both p-values are then rather too large.
 
-    *Groups.* ``groups`` are those that may be named: enough shared items, a test of the group itself that holds for the
-    choice among all groups, and stability under resampling (:mod:`goldless.diagnosis.naming`). The labels, and the
-    intervals, may count with weaker ones (``weak_groups``): whether these are there cannot be told.
+    *Groups.* ``groups`` are those that may be named: enough shared items, a test of the group itself that allows
+    for the choice among all groups, and stability under resampling (:mod:`goldless.diagnosis.naming`). The labels,
+    and the intervals, may count with weaker ones (``weak_groups``): whether these are there cannot be told.
 
     *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
     log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
@@ -126,9 +126,8 @@ def diagnose(
     flat = core_groups.max() + 1 == len(panel.voters)
     fit = independence if flat else fit_pvalue(panel.core, panel.free_fit.model, seeds[1])
     tests = judge_groups(panel, seeds[4])
-    if (
-        independence is not None
-    ):  # a group that is named speaks against independence, though all pairs together may not
+    if independence is not None and independence >= _REJECTED:
+        # all pairs together may not show one small group, but if it is named, independence is rejected
         independence = min([independence, *(test.pvalue for test in tests if test.named)])
     if independence is None:
         without["independence_pvalue"] = "three voters or fewer have no more covariances than accuracies: all fit"

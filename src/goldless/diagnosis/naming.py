@@ -8,11 +8,11 @@ named if three things hold.
 *A test of its own.* The likelihood of all votes with the group, against the same model with its members independent
 given Y. Twice the gain, divided by the over-dispersion, is compared with a chi-square with as many degrees of freedom
 as the latent of the group has parameters; the p-value is multiplied by the number of groups of that size that could
-have been chosen, and by the number of sizes (Bonferroni). So the chance that any group is named although all voters are
-independent is at most 5 %, however the groups were searched for.
+have been chosen, and by the number of sizes (Bonferroni). So the chance that any group is named although all voters
+are independent is at most 5 %, however the groups were searched for.
 
-*Stability.* The same test rejects again in at least four of five resamples of the items. Whether a new search finds the
-same voters together (``co_membership``) is another question: it may hang the same tree on another root.
+*Stability.* The same test rejects again in at least four of five resamples of the items. Whether a new search finds
+the same voters together (``co_membership``) is another question: it may hang the same tree on another root.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def named_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> NDArray[np.
 
 
 def weak_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of groups that are not named: those of the labels, then those that only intervals count with."""
+    """Return the columns of groups that are not named: those of the labels, then those of intervals only."""
     mine, wider = panel.free_fit.model.groups, panel.free_model.groups
     known = {tuple(panel.voters[mine == group].tolist()) for group in np.flatnonzero(np.bincount(mine) > 1)}
     found = [tuple(panel.voters[wider == group].tolist()) for group in np.flatnonzero(np.bincount(wider) > 1)]
