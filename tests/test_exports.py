@@ -10,6 +10,8 @@ import goldless
 
 PUBLIC = [
     "AmbiguousReadingWarning",
+    "AuditOutcome",
+    "AuditPlan",
     "Comparison",
     "DawidSkene",
     "Diagnosis",
@@ -28,6 +30,7 @@ PUBLIC = [
     "VotesError",
     "VotesWarning",
     "assign_groups",
+    "audit",
     "balanced_accuracy",
     "balanced_error",
     "compare",

@@ -316,7 +316,7 @@ def test_drawings():
 def test_the_small_version_for_notebooks(simulated):
     _, _, model = simulated
     html = model._repr_html_()
-    assert "20 voters, 1 group of voters" in html
+    assert "20 voters, counted in 1 group" in html
     assert model._repr_mimebundle_()["text/html"] == html
     assert "LatentSML" in gl.LatentSML()._repr_html_()
     assert "text/html" in gl.LatentSML()._repr_mimebundle_()

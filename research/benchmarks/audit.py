@@ -1,7 +1,7 @@
-"""How often the intervals of an audit hold on real panels, and how wide they are beside those of plain random samples.
+"""How often intervals of an audit hold on real panels, and how wide they are beside those of plain random samples.
 
-``python -m research.benchmarks.audit [draws] [panel ...]`` with ``GOLDLESS_DATA`` naming the folder of the panels. Each
-panel is fitted once without its truth; then many audits are drawn and answered with the truth, at 30, 50 and 100
+``python -m research.benchmarks.audit [draws] [panel ...]`` with ``GOLDLESS_DATA`` naming the folder of the panels.
+Each panel is fitted once without its truth; then many audits are drawn and answered with the truth, at 30, 50 and 100
 labels (not above 60 % of the items). Beside the truth there are made-up ones: labels that are a coin's, perfect
 labels, labels of which nine in ten are wrong. ``sequential`` instead of a number of draws measures audits that look
 after every label.
@@ -54,7 +54,7 @@ def labelling(classes: NDArray, labels: NDArray, scores: NDArray) -> Any:
 
 
 def measure(model: Any, truth: NDArray, n: int, draws: int) -> dict[str, float]:
-    """Return how often intervals of balanced accuracy and accuracy held, how wide they were, and those of random samples."""
+    """Return how often intervals held and how wide they were, of audits and of simple random samples."""
     true = {
         "balanced_accuracy": balanced_accuracy(truth, model.labels),
         "accuracy": float((truth == model.labels).mean()),

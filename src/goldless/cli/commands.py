@@ -8,16 +8,20 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import goldless as gl
+from goldless.cli.costs import named_voters
 from goldless.cli.errors import in_options
 from goldless.cli.numbers import number_lines
 from goldless.cli.explain import explanation_columns
 from goldless.cli.facts import describe_questions, facts_of, question_rows
+from goldless.cli.families import families_from
+from goldless.cli.names import voter_names
 from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen
 from goldless.cli.streaming import combine_stream, is_streamed
@@ -46,7 +50,7 @@ def inspect(arguments: argparse.Namespace) -> None:
             Style(),
             everyone=arguments.all,
             quiet=arguments.quiet,
-            file=_same_file(arguments),
+            file=same_file(arguments),
             notes=notes_of(table),
         )
     )
@@ -70,7 +74,7 @@ def report(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json(summary)
     elif not arguments.quiet and output != "-":
-        _tell(table, said)
+        tell_reader(table, said)
         write_lines(
             [
                 clean(summary["answer"]["headline"]),
@@ -85,6 +89,7 @@ def combine(arguments: argparse.Namespace) -> None:
     to_screen = arguments.output in (None, "-")
     if not to_screen and writer_for(arguments.output, None) is None and not _is_device(arguments.output):
         check_ending(arguments.output)
+    check_method(arguments)
     if is_streamed(arguments):
         combine_stream(arguments)
         return
@@ -162,15 +167,16 @@ def ask(arguments: argparse.Namespace) -> None:
         check_ending(arguments.output)
     rows = question_rows(questions, votes, model.predict_proba(votes)[:, shown])
     sentence = describe_questions(questions, len(rows))
-    header = [table.item_title, "label", *(f"probability of {name}" for name in names[shown])]
+    header = [table.item_title, "label", *(f"probability of {name}" for name in names[shown]), "why"]
     if arguments.output not in (None, "-") or not arguments.json:
         columns = list(zip(*rows, strict=True)) or [()] * len(header)
         write_output(arguments.output, table_bytes(header, columns, arguments.output or "-"))
     if arguments.json:
-        keys = ["item", *(header[2:] if len(names) > 2 else ["probability"])]
+        keys = ["item", *(header[2:-1] if len(names) > 2 else ["probability"]), "why"]
         write_json(
             {
                 "items": [dict(zip(keys, [row[0], *row[2:]], strict=True)) for row in rows],
+                "open": questions.open,
                 "n_readings": questions.n_readings,
                 "enough": questions.enough,
                 "how": how_of(table),
@@ -179,7 +185,7 @@ def ask(arguments: argparse.Namespace) -> None:
             }
         )
     elif not arguments.quiet:
-        _tell(table, said)
+        tell_reader(table, said)
         filled = "the file" if arguments.output in (None, "-") else arguments.output
         sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
 
@@ -246,7 +252,14 @@ def read_and_fit(
         )
     if check is not None:
         check(table)
+    only = getattr(arguments, "only", None)
+    if only is not None:
+        names = voter_names(table.votes)
+        chosen = [names.index(name) for name in named_voters([only], names)]
+        table = replace(table, votes=table.votes.of_voters(chosen))
     with Progress(FITTING, arguments.quiet):
+        if getattr(arguments, "method", None) == "majority":
+            return table, gl.MajorityVote().fit(table.votes), []
         model, said = fit(table, arguments.structure, **known_facts(arguments, table))
     return table, model, said
 
@@ -259,6 +272,15 @@ def known_facts(arguments: argparse.Namespace, table: VotesFile) -> dict[str, An
             raise ValueError("--golden: the file has no golden tasks with a known label")
         facts["anchors"] = {**table.gold, **facts.get("anchors", {})}
     return facts
+
+
+def check_method(arguments: argparse.Namespace) -> None:
+    """Refuse options that the majority vote has no use for."""
+    if arguments.method != "majority":
+        return
+    for option in ("structure", "anchors", "class_balance", "trusted", "explain", "golden"):
+        if getattr(arguments, option):
+            raise ValueError(f"--method majority counts votes and has no use for --{option.replace('_', '-')}")
 
 
 def notes_of(table: VotesFile) -> list[str]:
@@ -313,7 +335,7 @@ def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[A
     return model, [str(warning.message) for warning in caught]
 
 
-def _same_file(arguments: argparse.Namespace) -> str:
+def same_file(arguments: argparse.Namespace) -> str:
     """Return how to name the same file, read in the same way, in another command."""
     words = ["FILE" if arguments.file == "-" else arguments.file]  # what came from a pipe is gone
     for name in (
@@ -365,6 +387,7 @@ def summary_of(
             truth=table.truth,
             panel_size=getattr(arguments, "k", 5),
             panel=panel,
+            families=families_from(arguments, voter_names(table.votes)),
             title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
             source=how_of(table),
             warnings=[*notes_of(table), *said],
@@ -373,7 +396,7 @@ def summary_of(
         )
 
 
-def _tell(table: VotesFile, said: list[str]) -> None:
+def tell_reader(table: VotesFile, said: list[str]) -> None:
     """Say how the file was read and what was odd, on standard error."""
     tell(how_of(table), [*notes_of(table), *said])
 

@@ -38,6 +38,11 @@ EXAMPLES = {
   goldless simulate -o votes.csv
   goldless ask votes.csv -n 5 -o ask.csv
 """,
+    "audit": """examples:
+  goldless simulate --items 500 -o votes.csv
+  goldless audit votes.csv --ignore truth -n 30 -o to_label.csv
+  goldless audit votes.csv --ignore truth -n 100 --seed 1 --json | head -n 9
+""",
     "report": """examples:
   goldless simulate -o votes.csv
   goldless report votes.csv --truth truth -o report.html

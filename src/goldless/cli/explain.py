@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from goldless.cli.names import voter_names
-from goldless.report.voters import named_groups
+from goldless.report.items import together
 from goldless.votes.votes import Votes
 
 
@@ -19,7 +19,6 @@ def explanation_columns(model: Any, votes: Votes) -> dict[str, list]:
     """
     why = model.explain(votes)
     names = voter_names(votes)
-    letters = {number: f"group {name}" for name, number in named_groups(model.latent_model_)}
     columns: dict[str, list] = {}
     if votes.n_classes > 2:
         classes = [str(label) for label in votes.classes.tolist()]
@@ -28,8 +27,7 @@ def explanation_columns(model: Any, votes: Votes) -> dict[str, list]:
     columns["log-odds"] = why.log_odds.round(3).tolist()
     columns["prior_log_odds"] = np.broadcast_to(why.prior, why.log_odds.shape).round(3).tolist()
     for group, voters in enumerate(why.groups):
-        source = letters.get(group, names[voters[0]])
-        columns[f"from {source}"] = why.by_group[:, group].round(3).tolist()
+        columns[f"from {together(names, voters)}"] = why.by_group[:, group].round(3).tolist()
     if abs(why.other).max(initial=0.0) > 1e-6:
         columns["from item subtypes"] = why.other.round(3).tolist()
     columns["next_voter"] = [names[voter] if voter >= 0 else "a new voter" for voter in why.next_voter.tolist()]

@@ -108,16 +108,34 @@ def read_anchors(path: str, votes: Votes | VoteSource) -> dict[int, Any]:
 
 
 def question_rows(questions: Any, votes: Votes, shown: np.ndarray) -> list[list[Any]]:
-    """Return one line for each item to label: item, a gap for the label, and the probabilities that are shown."""
-    names = item_names(votes)
-    return [[names[row], "", *shown[row].round(4).tolist()] for row in questions.rows]
+    """Return one line for each item to label: item, a gap for the label, the probabilities shown, and why."""
+    names, classes = item_names(votes), [str(label) for label in votes.classes.tolist()]
+    return [
+        [names[row], "", *shown[row].round(4).tolist(), why]
+        for row, why in zip(questions.rows, _reasons(questions, classes), strict=True)
+    ]
+
+
+def _reasons(questions: Any, classes: list[str]) -> list[str]:
+    """Return why each item is asked: groupings label it differently, or its label is uncertain."""
+    found = []
+    for said, divided, doubt in zip(questions.said, questions.divided, questions.doubt, strict=True):
+        if divided:
+            others = dict.fromkeys(classes[code] for code in said.tolist() if code != said[0])
+            found.append(f"groupings differ: {classes[said[0]]} as used, {' or '.join(others)} by another")
+        else:
+            found.append(f"uncertain ({100 * doubt:.0f} % of a guess)")
+    return found
 
 
 def describe_questions(questions: Any, n_asked: int) -> str:
     """Return one sentence on what the labels would be good for."""
-    if questions.n_readings == 1 or questions.enough == 0:
-        return f"No other grouping would change many labels; these {n_asked} items are the most doubtful."
-    groupings = f"{questions.n_readings} groupings fit the votes"
+    if not questions.open:
+        return (
+            "Nothing is open: no other grouping that fits as well would change many labels. Labels of these "
+            f"{n_asked} items would help most all the same."
+        )
     if questions.enough is None:
-        return f"{groupings}; labels of these items would hardly tell which is right."
-    return f"{groupings}; about {questions.enough} labels of such items are likely to tell which is right."
+        return "Another grouping fits almost as well; labels of these items would hardly tell which is right."
+    number = f"about {questions.enough}" if questions.enough else "a few"
+    return f"Another grouping fits almost as well; {number} labels of such items are likely to tell which is right."

@@ -61,6 +61,13 @@ def build_parser() -> Parser:
         action="store_true",
         help="add log-odds by group and, for each item, whose further vote would tell most",
     )
+    combine.add_argument(
+        "--method",
+        choices=("combined", "majority"),
+        default="combined",
+        help="how votes are combined: weighed by the model (default), or counted",
+    )
+    combine.add_argument("--only", metavar="VOTERS", help="combine these voters only, with commas between")
     _output(
         combine,
         "file to write; its ending says what: .csv .tsv .jsonl .json .parquet .feather .vcf .vcf.gz, or for a tool such "
@@ -102,6 +109,29 @@ def build_parser() -> Parser:
     )
     ask.add_argument("-n", type=_positive, default=20, metavar="N", help="how many items (default 20)")
     _output(ask, "file to write, .csv or .tsv, to fill in and pass as --anchors (default: standard output)")
+
+    audit = add(
+        "audit",
+        "audit:audit",
+        "measure how good the labels are, from a few labels of items drawn at random",
+        common,
+        reading,
+        fitting,
+    )
+    audit.add_argument("-n", type=_positive, default=30, metavar="N", help="how many items to draw (default 30)")
+    audit.add_argument("--seed", type=int, default=0, help="seed of the draw (default 0)")
+    audit.add_argument("--labels", metavar="FILE", help="the items that were drawn, with their labels filled in")
+    audit.add_argument(
+        "--sequential",
+        action="store_true",
+        help="let the intervals hold however often one looks (so it is anyway if only the first lines have labels)",
+    )
+    audit.add_argument(
+        "--cross-fit",
+        action="store_true",
+        help="measure the labels of a fit with the same labels as anchors too",
+    )
+    _output(audit, "file to write, .csv or .tsv, to fill in and pass as --labels (default: standard output)")
 
     report = add(
         "report",
@@ -223,6 +253,12 @@ def _fitting() -> Parser:
         "--structure",
         choices=("search", "paper", "independent"),
         help="how echoes are found: by search (default), as in the paper, or not at all",
+    )
+    parent.add_argument(
+        "--families",
+        metavar="HOW",
+        help="families of voters: prefix (the first part of their names), or a CSV with the columns voter, family "
+        "(default: names that share their first part, where not all do); labels do not depend on them",
     )
     known = parent.add_argument_group("what is known besides the votes")
     known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")

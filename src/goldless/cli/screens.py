@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -67,10 +68,22 @@ def inspect_screen(
         if answer["ambiguous"]:
             lines.append(style("Next, items to label by hand, to be passed back with --anchors:", "dim"))
             lines.append(f"  {program()} ask {clean(file)} -o ask.csv")
-        lines.append(style("Next, labels for all items and a page with pictures:", "dim"))
-        lines.append(f"  {program()} combine {clean(file)} -o labels.csv")
+        lines.append(
+            style("Next, labels as advised, a measure of how good they are, and a page with pictures:", "dim")
+        )
+        lines.append(f"  {program()} combine {clean(file)}{_as_advised(summary)} -o labels.csv")
+        lines.append(f"  {program()} audit {clean(file)} -o to_label.csv")
         lines.append(f"  {program()} report {clean(file)} -o report.html")
     return lines
+
+
+def _as_advised(summary: dict[str, Any]) -> str:
+    """Return the options of combine that do what the advice says."""
+    use = summary["diagnosis"]["use"]
+    if use == "voter":
+        best = next(row["detail"] for row in summary["answer"]["expected"] if row["method"] == "best single voter")
+        return f" --only {shlex.quote(clean(best))}"
+    return {"majority": " --method majority", "independent": " --structure independent"}.get(use, "")
 
 
 def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
@@ -250,7 +263,7 @@ def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style)
             f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
         )
         lines += _wrapped(f"Against the truth: {scores}.", style, "bold")
-    for sentence in result["warnings"]:
+    for sentence in [*result["warnings"], *([result["shared_name"]] if result["shared_name"] else [])]:
         lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
     return lines
 
@@ -280,6 +293,42 @@ def _panels_table(panels: list[dict[str, Any]], priced: bool, style: Style) -> l
     note = "Panels worth their cost: each as accurate as all cheaper ones, and better in accuracy or in votes."
     more = f" {len(panels) - _PANELS} dearer ones are in --json." if len(panels) > _PANELS else ""
     return [*(line.rstrip() for line in table), *_wrapped(note + more, style, "dim")]
+
+
+def audit_screen(result: dict[str, Any], style: Style, *, quiet: bool = False) -> list[str]:
+    """Return how good labels are, from an audit; then those of a fit with the same labels as anchors."""
+    lines = _audit_table(result, style, "audit of the labels")
+    anchored = result["with_labels_as_anchors"]
+    if anchored is not None:
+        lines += ["", *_audit_table(anchored, style, "with these labels as anchors")]
+        lines += _wrapped("Each label was compared with a fit that did not know it.", style, "dim")
+    if quiet:
+        return lines
+    unsure = f", {result['n_unsure']} that nobody can tell counted both ways" if result["n_unsure"] else ""
+    lines += _wrapped(
+        f"{result['n_labelled']} of {result['n_items']:,} items labelled by hand, {result['n_wrong']} of them wrong"
+        f"{unsure}. Plus or minus 5 points of balanced accuracy would take about "
+        f"{result['labels_for_5_points']:,} labels.",
+        style,
+    )
+    if result["looks"]:
+        lines += _wrapped("These intervals hold however often you look.", style, "dim")
+    return lines
+
+
+def _audit_table(result: dict[str, Any], style: Style, title: str) -> list[str]:
+    """List what an audit estimates."""
+    value, interval = result["value"], result["interval"]
+    names = [_cut(clean(name), 24) for name in result["classes"]]
+    found = [(name.replace("_", " "), value[name], interval[name]) for name in ("balanced_accuracy", "accuracy")]
+    found += zip([f"right on {name}" for name in names], value["recall"], interval["recall"], strict=True)
+    if len(names) == 2:
+        found.append((f"share of {names[1]}", value["class_balance"], interval["class_balance"]))
+    else:
+        shares = value["class_balance"], interval["class_balance"]
+        found += zip([f"share of {name}" for name in names], *shares, strict=True)
+    rows = [[name, _percent(share), "-".join(f"{100 * end:.1f}" for end in ends)] for name, share, ends in found]
+    return [line.rstrip() for line in columns([title, "estimate", "95 %"], rows, style, align="<>>")]
 
 
 # -- text ---------------------------------------------------------------------------------------------------

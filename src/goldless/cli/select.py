@@ -10,10 +10,12 @@ import numpy as np
 
 from goldless.cli.commands import how_of, read_and_fit, summary_of, write_json, write_lines
 from goldless.cli.costs import check_costs, named_voters, read_costs
+from goldless.cli.families import families_from
 from goldless.cli.names import voter_names
 from goldless.cli.screens import select_screen
 from goldless.cli.terminal import Style, clean
 from goldless.diagnosis.panel_scale import on_one_scale
+from goldless.families import all_of_one
 from goldless.fitting.panels import judge_panels
 from goldless.io.files import VotesFile
 from goldless.maths.panels import Panel
@@ -42,11 +44,12 @@ def select(arguments: argparse.Namespace) -> None:
     names = voter_names(table.votes)
     prices = None if costs is None else np.array([costs[name] for name in names])
     free = len(names) - len(forced["exclude"])
+    families = families_from(arguments, names)
     if arguments.budget is not None:
         chosen = model.select(arguments.k, cost=prices, budget=arguments.budget, **forced)
     else:
         size = arguments.k or min(max(_SIZE, len(forced["include"])), max(free, 1))
-        chosen = model.select(size, **forced)
+        chosen = model.select(size, families=families, **forced)
     panel = model.fitted_.columns_of(chosen).tolist()
     steps = list(judge_panels(model.fitted_, [panel[: number + 1] for number in range(len(panel))], prices))
     summary = summary_of(arguments, table, model, said, panel, resamples=0)
@@ -62,6 +65,7 @@ def select(arguments: argparse.Namespace) -> None:
             _row(one, names, model, prices)
             for one in on_one_scale(model, model.panels(cost=prices, **forced), of_all)
         ],
+        "shared_name": all_of_one(families, panel),
         "expected": expected,
         "effective_votes_of_all": summary["answer"]["effective_votes"],
         "how": how_of(table),

@@ -46,8 +46,9 @@ def combine_stream(arguments: argparse.Namespace) -> None:
         raise ValueError("standard input can be read only once: name a file or a folder, or leave out --engine")
     if arguments.output in (None, "-"):
         raise ValueError("labels of many items are written batch by batch: name a file with -o")
-    if arguments.explain:
-        raise ValueError("--explain goes with --engine memory")
+    for option in ("explain", "only"):
+        if getattr(arguments, option):
+            raise ValueError(f"--{option} goes with --engine memory")
     if is_written_back(arguments.output):
         raise ValueError(f"{arguments.output} is written from votes in memory: leave out --engine")
     check_ending(arguments.output, IN_BATCHES)
@@ -63,7 +64,8 @@ def combine_stream(arguments: argparse.Namespace) -> None:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
-                model = gl.LatentSML(**options).fit(stream, **facts)
+                majority = arguments.method == "majority"
+                model = gl.MajorityVote().fit(stream) if majority else gl.LatentSML(**options).fit(stream, **facts)
         with Progress("Labelling", arguments.quiet), warnings.catch_warnings(record=True) as caught_later:
             warnings.simplefilter("always")
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))

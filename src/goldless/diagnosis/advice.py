@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
-from goldless.diagnosis.result import Expectation, OtherReading
+from goldless.diagnosis.result import Expectation, GroupTest, OtherReading
 from goldless.fitting.alternatives import NOTABLE_CHANGE
 from goldless.fitting.fitted import Alternative
 from goldless.maths.echo import SameWrongAnswer
@@ -65,22 +65,37 @@ def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[
     return found
 
 
-def dependence(panel: PanelVotes) -> str:
+def dependence(panel: PanelVotes, tests: tuple[GroupTest, ...], independence: float | None) -> str:
     """Return in a sentence whether voters depend on each other: the one place that says so."""
-    groups, n_voters = panel.latent.subset(panel.voters).groups, len(panel.voters)
+    n_voters, few = len(panel.voters), len(panel.voters) < _TENTATIVE
     if n_voters == 1:
         return "One voter depends on nobody."
     if n_voters < FEWEST_TO_SEE_ECHOES:
         return f"{n_voters} voters are too few to see dependence."
     if panel.groups_doubted:
         return _guarded(panel)
-    grouped, n_groups = voters_in_groups(groups), int((np.bincount(groups) > 1).sum())
-    few = n_voters < _TENTATIVE
-    if not grouped:
-        found = f"No dependence found among {n_voters} voters"
-        return f"{found}; with so few, weak dependence would not show." if few else f"{found}."
-    found = f"{grouped} of {n_voters} voters depend on others, in {n_groups} group{'s' * (n_groups > 1)}"
-    return f"{found}; with so few voters, treat groups as tentative." if few else f"{found}."
+    named, weak = [test for test in tests if test.named], [test for test in tests if not test.named]
+    if named:
+        grouped = int(np.isin(panel.voters, [voter for test in named for voter in test.voters]).sum())
+        found = f"{grouped} of {n_voters} voters depend on others, in {len(named)} group{'s' * (len(named) > 1)}"
+        return f"{found}; with so few voters, treat groups as tentative." if few else f"{found}."
+    if independence is not None and independence < _REJECTED:
+        return (
+            f"The {n_voters} voters share more than independent ones would, but which of them depend on each other "
+            "cannot be told."
+        )
+    found = f"No dependence found among {n_voters} voters"
+    if weak:
+        return f"{found}; {_power(weak)}."
+    return f"{found}; with so few, weak dependence would not show." if few else f"{found}."
+
+
+def _power(weak: list[GroupTest]) -> str:
+    """Return what dependence could have been told among voters that the labels count together."""
+    least = min(test.detectable for test in weak)
+    if least >= 1:
+        return "too few shared items to detect any"
+    return f"these votes show it only from a correlation of {least:.2f} on"
 
 
 def remarks(panel: PanelVotes, same_wrong: SameWrongAnswer | None) -> list[str]:
@@ -116,8 +131,9 @@ def _guarded(panel: PanelVotes) -> str:
 
 
 class Verdict(NamedTuple):
-    """Which labels to use and why: ``advice`` to a person without statistics, ``said`` with tests and figures."""
+    """Which labels to ``use`` and why: ``advice`` to a person without statistics, ``said`` with tests and figures."""
 
+    use: str
     advice: str
     said: str
 
@@ -143,6 +159,7 @@ def verdict(
         listed += ", all too high, because voters share more than the groups explain"
     if cannot_tell:
         return Verdict(
+            "unknown",
             f"The votes cannot tell how good the labels are: {cannot_tell[0]}.",
             f"The votes cannot tell how good the labels are, for {cannot_tell[0]}; if the model is right, {listed}.",
         )
@@ -152,12 +169,14 @@ def verdict(
     flat = by_method.get("Dawid-Skene")
     if -to_best.gain > _WORTH_IT and not to_best.open:
         return Verdict(
+            "voter",
             f"Use {best.voter} alone: it is expected to be right more often than all voters together.",
             f"Use {best.voter} alone, which is expected to beat all voters together: {listed}.",
         )
     if not to_majority.worth_it:
         same = "is expected to do as well" if to_majority.gain > -_WORTH_IT else "is expected to do better"
         return Verdict(
+            "majority",
             f"Use the majority vote: it {same} and is easier to explain.",
             f"Use the majority vote, which {same} and is easier to explain: {listed}.",
         )
@@ -172,6 +191,7 @@ def verdict(
         else:
             why = plain = "no dependence among the voters was found"
         return Verdict(
+            "independent",
             f'Weigh every voter by its own accuracy and leave groups out (structure "independent"){unsure}: {plain}.',
             f"Use weights for single voters (Dawid-Skene){unsure}, because {why}: {listed}.",
         )
@@ -185,7 +205,9 @@ def verdict(
         why = "the voters differ in accuracy"
         plain = "some voters are better than others, and the combined labels give them more weight"
     return Verdict(
-        f"Use the combined labels{unsure}: {plain}.", f"Use the combined labels{unsure}, because {why}: {listed}."
+        "combined",
+        f"Use the combined labels{unsure}: {plain}.",
+        f"Use the combined labels{unsure}, because {why}: {listed}.",
     )
 
 
@@ -203,7 +225,7 @@ def settled_by(panel: PanelVotes, labels_changed: float) -> str:
 def _name(row: Expectation, method: str) -> str:
     if row.method == "combined":
         return "L-SML" if method == "LatentSML" else method
-    return f"best single voter ({row.voter})" if row.voter is not None else row.method
+    return f"voter thought best ({row.voter})" if row.voter is not None else row.method
 
 
 def _figure(row: Expectation) -> str:

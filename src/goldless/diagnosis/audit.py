@@ -1,4 +1,4 @@
-"""How good labels are, from a designed sample of items that a person labels; nothing rests on the model being right."""
+"""How good labels are, from a designed sample of items that a person labels; no model has to be right for it."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class AuditPlan:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """After how many labels a sequential audit computes its interval: when every stratum has two, then ever rarer."""
+        """After how many labels a sequential audit looks: when every stratum has two, then ever more rarely."""
         needed = np.minimum(2, self.drawn)
         counts = np.cumsum(self.stratum[:, None] == np.arange(len(self.size)), axis=0)
         ready = int(np.flatnonzero((counts >= needed).all(axis=1))[0]) + 1
@@ -375,7 +375,7 @@ def _plain(value: NDArray[np.float64]) -> Any:
 def _both_ways(predicted: NDArray[np.int64], truth: NDArray[np.int64], n_classes: int) -> list[NDArray[np.int64]]:
     """Return the true labels with items that nobody can tell filled in: as right, as wrong, and as of each class.
 
-    A wrong one is of each class in turn, for its recall is what suffers; of the class it was labelled with, of another.
+    A wrong one is of each class in turn, for its recall is what suffers; what was labelled with it is of another.
     """
     unsure = truth < 0
     if not unsure.any():

@@ -24,7 +24,7 @@ class Design(NamedTuple):
     stratum : ndarray of shape (n_items,)
         Stratum of every item.
     block : ndarray of shape (n_strata,)
-        Strata of one block hold items with the same predicted label; rare labels may share one.
+        Strata of one block hold items with the same predicted label; all are of one block if labels are too few.
     size, drawn : ndarray of shape (n_strata,)
         How many items a stratum has, and how many of them are drawn.
     planned_error : ndarray of shape (n_strata,)
@@ -79,12 +79,9 @@ def make_design(labels: NDArray[np.int64], margins: NDArray[np.float64], n: int,
 
 
 def _blocks(labels: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return the block of every item: its predicted label, the rarest labels taken together if labels are too few."""
-    _, blocks, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    n_blocks = max(1, min(len(sizes), n // _FEWEST_IN_BLOCK))
-    rank = np.empty(len(sizes), dtype=np.int64)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    return np.minimum(rank, n_blocks - 1)[blocks]
+    """Return the block of every item: its predicted label; one for all if there are too few labels for that."""
+    predicted, blocks = np.unique(labels, return_inverse=True)
+    return blocks if n >= _FEWEST_IN_BLOCK * len(predicted) else np.zeros_like(blocks)
 
 
 def _shared_out(weights: NDArray[np.float64], room: NDArray[np.int64], n: int) -> NDArray[np.int64]:

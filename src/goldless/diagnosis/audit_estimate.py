@@ -59,6 +59,11 @@ class Sample(NamedTuple):
         return cls(size, block, *kinds, count.astype(np.float64), n_classes)
 
     @property
+    def by_label(self) -> bool:
+        """Whether strata were made of predicted labels, so that recalls can be told."""
+        return bool(self.block.max() > 0 or len(np.unique(self.predicted)) == 1)
+
+    @property
     def labelled(self) -> NDArray[np.float64]:
         """How many items of each stratum are labelled."""
         return np.bincount(self.stratum, self.count, minlength=len(self.size))
@@ -111,14 +116,35 @@ def intervals(
     """
     drawn = _Draws(sample, rng, draws)
     ends = (1 - level) / 2
-    overall = drawn.shares(_sides_of_all(sample, rng))
-    found = {name: _between(overall, name, ends) for name in _OVERALL}
-    if sample.n_classes == 2:
-        return {**found, **{name: _between(overall, name, ends) for name in ("recall", "class_balance")}}
+    overall = drawn.shares(_sides_of_all(sample))
+    found = {name: _between(overall, name, ends) for name in (*_OVERALL, "recall", "class_balance")}
+    if sample.n_classes == 2 and sample.by_label:
+        return found
     by_class = [drawn.shares(_sides_of_class(sample, code)) for code in range(sample.n_classes)]
     for name in ("recall", "class_balance"):
         found[name] = np.stack([_between(shares, name, ends)[code] for code, shares in enumerate(by_class)])
+    if not sample.by_label:
+        found["recall"] = np.tile([0.0, 1.0], (sample.n_classes, 1))
+    value = np.nan_to_num(estimates(sample)["recall"], nan=0.5)
+    # a recall is a ratio, and with few items of a class its estimate is too high: by about as much as draws exceed it
+    excess = np.maximum(overall.of("recall", 0.5).mean(axis=0) - value, 0.0)
+    of_parts = _mean_of_independent(value, excess, found["recall"])
+    together = found["balanced_accuracy"]
+    found["balanced_accuracy"] = np.array([min(together[0], of_parts[0]), max(together[1], of_parts[1])])
     return found
+
+
+def _mean_of_independent(
+    values: NDArray[np.float64], excess: NDArray[np.float64], ends: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the interval of a mean from those of its parts: distances to the ends add by their squares (MOVER).
+
+    The lower end starts from the values less what they may be too high by.
+    """
+    low, high = ends.T
+    lower = np.maximum(values - excess, low)
+    below, above = np.sqrt(((lower - low) ** 2).sum()), np.sqrt(((high - values) ** 2).sum())
+    return np.clip([lower.mean() - below / len(values), values.mean() + above / len(values)], 0.0, 1.0)
 
 
 def _between(shares: Shares, name: str, ends: float) -> NDArray[np.float64]:
@@ -133,18 +159,16 @@ def _between(shares: Shares, name: str, ends: float) -> NDArray[np.float64]:
 _Side = tuple[NDArray[np.float64], Callable[[NDArray[np.int64], np.random.Generator], NDArray[np.int64]]]
 
 
-def _sides_of_all(sample: Sample, rng: np.random.Generator) -> list[_Side]:
-    """Return two sides: of two classes the items of either label, of more two halves of the labels at random."""
-    n_blocks = int(sample.block.max()) + 1
+def _sides_of_all(sample: Sample) -> list[_Side]:
+    """Return two sides: of two classes the items of either label, of more all items twice."""
     code = _label_of_strata(sample)
 
     def wrong(strata: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         return (code[strata] + rng.integers(1, sample.n_classes, len(strata))) % sample.n_classes
 
-    if n_blocks == 1:
-        return [(sample.weight, wrong)] * 2
-    half = np.isin(sample.block, rng.permutation(n_blocks)[: n_blocks // 2])
-    return [(_shares(sample.weight * side), wrong) for side in (half, ~half)]
+    if sample.block.max() == 1:
+        return [(_shares(sample.weight * (sample.block == block)), wrong) for block in (0, 1)]
+    return [(sample.weight, wrong)] * 2
 
 
 def _sides_of_class(sample: Sample, code: int) -> list[_Side]:
@@ -172,8 +196,8 @@ def _shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 class _Draws:
     """Draws of the rates of all strata, before made-up labels are added.
 
-    The rates of a stratum are Dirichlet with its counts, times c for the degrees of freedom that small strata lose; as
-    gammas that are divided by their sum, one more label of a kind is one more exponential.
+    The rates of a stratum are Dirichlet with its counts, times c for the degrees of freedom that small strata lose.
+    As gammas that are divided by their sum, one more label of a kind is one more exponential.
     """
 
     def __init__(self, sample: Sample, rng: np.random.Generator, draws: int):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.diagnosis.advice import Contest, dependence, plain_reading, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.intervals import Uncertainty, interval
+from goldless.diagnosis.naming import judge_groups, named_groups, weak_groups
 from goldless.diagnosis.reference_class import reference_class
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.resampling import (
@@ -24,6 +25,7 @@ from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEst
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
 from goldless.estimators.cut import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
+from goldless.families import families_of
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
@@ -41,6 +43,7 @@ def diagnose(
     sample_weight: ArrayLike | None = None,
     resamples: int | None = None,
     random_state: int | np.random.Generator = 0,
+    families: Any = None,
     progress: Callable[[float], None] | None = None,
 ) -> Diagnosis:
     """Say what can be trusted of a fitted model, from the votes alone.
@@ -58,6 +61,9 @@ def diagnose(
         fewer for more (8 for 124 voters, none above 200), and not at all if the groups were given. 0 leaves it out.
     random_state : int or Generator, default=0
         Source of the resamples; the same seed gives the same diagnosis.
+    families : "prefix", mapping of voter to family, or one family for each voter, optional
+        By which groups are named; by default what names share (:func:`goldless.families.families_of`). Labels and
+        intervals do not depend on it.
     progress : callable, optional
         Called with the share that is done, from 0 to 1.
 
@@ -72,6 +78,10 @@ def diagnose(
     the p-value of their fit is rather too large. With more than two classes the covariance is that of agreement, and
     the reference is drawn from the fitted model, whose confusions follow the votes more closely than loadings do:
     both p-values are then rather too large.
+
+    *Groups.* ``groups`` are those that may be named: enough shared items, a test of the group itself that allows
+    for the choice among all groups, and stability under resampling (:mod:`goldless.diagnosis.naming`). The labels,
+    and the intervals, may count with weaker ones (``weak_groups``): whether these are there cannot be told.
 
     *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
     log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
@@ -104,7 +114,7 @@ def diagnose(
     (15, 2)
     """
     rng = np.random.default_rng(random_state)
-    seeds = rng.spawn(4)
+    seeds = rng.spawn(5)
     panel = PanelVotes.of(*as_labels(model, X), sample_weight)
     uncertainty = Uncertainty(panel)
     without: dict[str, str] = {}
@@ -116,6 +126,10 @@ def diagnose(
     core_groups = panel.free_fit.model.groups
     flat = core_groups.max() + 1 == len(panel.voters)
     fit = independence if flat else fit_pvalue(panel.core, panel.free_fit.model, seeds[1])
+    tests = judge_groups(panel, seeds[4])
+    if independence is not None and independence >= _REJECTED:
+        # all pairs together may not show one small group, but if it is named, independence is rejected
+        independence = min([independence, *(test.pvalue for test in tests if test.named)])
     if independence is None:
         without["independence_pvalue"] = "three voters or fewer have no more covariances than accuracies: all fit"
     if fit is None:
@@ -131,7 +145,7 @@ def diagnose(
     expected, contests = _expectations(panel, uncertainty, resampled.optimism, tempered)
     expected = _on_real_panels(panel, expected, without)
     clear = correlations.clear()
-    model_groups = panel.latent.groups
+    public = named_groups(panel, tests)
     together = None
     if resamples > 0:
         together = _spread_pairs(panel, co_membership(panel, resamples, seeds[3], progress), 0.0)
@@ -145,15 +159,17 @@ def diagnose(
     if panel.remark:
         cannot_tell = [*cannot_tell, panel.remark]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
-    advice, said = verdict(
-        expected, contests, cannot_tell, (independence, fit), core_groups, model_groups, type(model).__name__
+    use, advice, said = verdict(
+        expected, contests, cannot_tell, (independence, fit), public[panel.voters], public, type(model).__name__
     )
     return Diagnosis(
         verdict=said,
+        use=use,
         advice=" ".join([advice, *remarks(panel, wrong_alike)]),
         at_risk=panel.fitted.at_risk,
-        dependence=dependence(panel),
+        dependence=dependence(panel, tests, independence),
         voters=panel.names,
+        families=families_of(panel.names, families),
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
         n_items=panel.table.n_items,
         independence_pvalue=independence,
@@ -171,8 +187,9 @@ def diagnose(
         n_resamples=resamples,
         copies=copies,
         near_duplicates=_near_duplicates(panel, clear),
-        groups=model_groups,
-        weak_groups=_weak_groups(panel),
+        groups=public,
+        weak_groups=weak_groups(panel, tests),
+        group_tests=tests,
         readings=readings,
         next_to_label=questions.rows,
         labels_enough=questions.enough,
@@ -350,14 +367,6 @@ def _worth(
         "one_more": dict(zip(numbers, gains.values(), strict=True)),
         "one_more_interval": dict(zip(numbers, map(tuple, of_groups.clip(0.0, 1.0).tolist()), strict=True)),
     }
-
-
-def _weak_groups(panel: PanelVotes) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of groups that intervals count with and labels do not."""
-    mine, wider = panel.free_fit.model.groups, panel.free_model.groups
-    found = [tuple(panel.voters[wider == group].tolist()) for group in np.flatnonzero(np.bincount(wider) > 1)]
-    known = {tuple(panel.voters[mine == group].tolist()) for group in np.flatnonzero(np.bincount(mine) > 1)}
-    return tuple(group for group in found if group not in known)
 
 
 def _log_interval(values: NDArray[np.float64], resampled: NDArray[np.float64], widened: float) -> NDArray[np.float64]:

@@ -8,17 +8,16 @@ named if three things hold.
 *A test of its own.* The likelihood of all votes with the group, against the same model with its members independent
 given Y. Twice the gain, divided by the over-dispersion, is compared with a chi-square with as many degrees of freedom
 as the latent of the group has parameters; the p-value is multiplied by the number of groups of that size that could
-have been chosen, and by the number of sizes (Bonferroni). So the chance that any group is named although all voters are
-independent is at most 5 %, however the groups were searched for.
+have been chosen, and by the number of sizes (Bonferroni). So the chance that any group is named although all voters
+are independent is at most 5 %, however the groups were searched for.
 
-*Stability.* The same test rejects again in at least four of five resamples of the items. Whether a new search finds the
-same voters together (``co_membership``) is another question: it may hang the same tree on another root.
+*Stability.* The same test rejects again in at least four of five resamples of the items. Whether a new search finds
+the same voters together (``co_membership``) is another question: it may hang the same tree on another root.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from scipy.special import gammaln
 from scipy.stats import chi2
 
 from goldless.diagnosis.refit import PanelVotes
+from goldless.diagnosis.result import GroupTest
 from goldless.maths.checks import relabel
 from goldless.maths.tree import TreeModel
 from goldless.progress import tell
@@ -34,36 +34,6 @@ LEVEL = 0.05
 _FEWEST_SHARED = 20  # items with other members, counted for each of them; below, a likelihood ratio is no chi-square
 _STABLE = 0.8  # share of resamples in which the test rejects again; evidence just at the threshold has one half
 _RESAMPLES = 200
-
-
-class GroupTest(NamedTuple):
-    """Whether a group of voters that the labels count with may be named.
-
-    Attributes
-    ----------
-    voters : tuple of int
-        Columns of its members, copies among them.
-    pvalue : float
-        P-value of "its members are independent given the truth", corrected for the choice among all groups.
-    stability : float
-        Share of resamples of the items in which the test rejects again.
-    shared_items : int
-        Items that a member shares with other members, counted for each of them; of the member that shares fewest.
-    detectable : float
-        Correlation within the classes from which on dependence among these voters could be told; 1 if from none.
-    named : bool
-        Whether the group is named.
-    reason : str
-        Why it is not: ``given``, ``shared items``, ``test`` or ``stability``; of a named group ``given`` or ``found``.
-    """
-
-    voters: tuple[int, ...]
-    pvalue: float
-    stability: float
-    shared_items: int
-    detectable: float
-    named: bool
-    reason: str
 
 
 def judge_groups(panel: PanelVotes, rng: np.random.Generator) -> tuple[GroupTest, ...]:
@@ -85,6 +55,14 @@ def named_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> NDArray[np.
         if test.named:
             groups[list(test.voters)] = number
     return relabel(groups)
+
+
+def weak_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the columns of groups that are not named: those of the labels, then those of intervals only."""
+    mine, wider = panel.free_fit.model.groups, panel.free_model.groups
+    known = {tuple(panel.voters[mine == group].tolist()) for group in np.flatnonzero(np.bincount(mine) > 1)}
+    found = [tuple(panel.voters[wider == group].tolist()) for group in np.flatnonzero(np.bincount(wider) > 1)]
+    return tuple(test.voters for test in tests if not test.named) + tuple(of for of in found if of not in known)
 
 
 def _judge(panel: PanelVotes, members: NDArray[np.int64], rng: np.random.Generator) -> GroupTest:

@@ -80,6 +80,36 @@ class OtherReading(NamedTuple):
     settled_by: str
 
 
+class GroupTest(NamedTuple):
+    """Whether a group of voters that the labels count with may be named (:mod:`goldless.diagnosis.naming`).
+
+    Attributes
+    ----------
+    voters : tuple of int
+        Columns of its members, copies among them.
+    pvalue : float
+        P-value of "its members are independent given the truth", corrected for the choice among all groups.
+    stability : float
+        Share of resamples of the items in which the test rejects again.
+    shared_items : int
+        Items that a member shares with other members, counted for each of them; of the member that shares fewest.
+    detectable : float
+        Correlation within the classes from which on dependence among these voters could be told; 1 if from none.
+    named : bool
+        Whether the group is named.
+    reason : str
+        Why it is not: ``shared items``, ``test`` or ``stability``; of a named group ``given`` or ``found``.
+    """
+
+    voters: tuple[int, ...]
+    pvalue: float
+    stability: float
+    shared_items: int
+    detectable: float
+    named: bool
+    reason: str
+
+
 class Duplicate(NamedTuple):
     """Two voters that are one in all but name.
 
@@ -112,6 +142,9 @@ class Diagnosis:
     ----------
     verdict : str
         Which labels to use and why, with figures, or that the votes cannot tell.
+    use : str
+        What the advice is: ``combined``, ``independent`` (the labels of ``structure="independent"``), ``majority``,
+        ``voter`` (the one that is thought best, alone) or ``unknown``.
     advice : str
         The same in plain words, without figures.
     at_risk : str or None
@@ -120,6 +153,8 @@ class Diagnosis:
         Whether voters depend on each other, in a sentence.
     voters : tuple of str
         Names of the voters.
+    families : tuple of str or None
+        Family of each voter, as given or as names share it; None where it has none.
     classes : tuple of str
         Names of the classes; of two, (negative, positive).
     n_items : int
@@ -176,9 +211,11 @@ class Diagnosis:
     near_duplicates : tuple of Duplicate
         Voters that nearly repeat another: their errors correlate at 0.8 or more.
     groups : ndarray of shape (n_voters,)
-        The groups of the model.
+        The groups that may be named; a voter that is in none is alone. ``model.groups_`` has those that labels use.
     weak_groups : tuple of tuple of int
-        Columns of voters that seem to echo each other too weakly for the labels to count with it: intervals do.
+        Columns of groups that labels or intervals count with, and that cannot be told from chance.
+    group_tests : tuple of GroupTest
+        For every group that the labels count with: its test, its stability, and why it is named or not.
     readings : tuple of OtherReading
         Other readings of the votes, nearest first.
     next_to_label : ndarray of shape (n_asked,)
@@ -196,10 +233,12 @@ class Diagnosis:
     """
 
     verdict: str
+    use: str
     advice: str
     at_risk: str | None
     dependence: str
     voters: tuple[str, ...]
+    families: tuple[str | None, ...]
     classes: tuple[str, ...]
     n_items: int
     independence_pvalue: float | None
@@ -233,6 +272,7 @@ class Diagnosis:
     near_duplicates: tuple[Duplicate, ...]
     groups: NDArray[np.int64]
     weak_groups: tuple[tuple[int, ...], ...]
+    group_tests: tuple[GroupTest, ...]
     readings: tuple[OtherReading, ...]
     next_to_label: NDArray[np.int64]
     labels_enough: int | None

@@ -151,7 +151,7 @@ class LatentSML(TreeEstimator):
     >>> model.groups_
     array([ 0,  0,  0,  0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10])
     >>> print(model.verdict_)
-    5 of 15 voters echo others, in 1 group; a reading with 9 voters in groups explains the votes as well and would
+    5 of 15 voters are counted in 1 group; a reading with 9 voters in groups explains the votes as well and would
     change 37 % of the labels: the one with fewer was taken because it is simpler, which only labels can confirm.
     """
 
@@ -335,6 +335,7 @@ class LatentSML(TreeEstimator):
         budget: float | None = None,
         include: Iterable = (),
         exclude: Iterable = (),
+        families: Any = None,
     ) -> NDArray:
         """Return the voters of a panel that is accurate and does not echo itself, in the order they were chosen.
 
@@ -352,6 +353,9 @@ class LatentSML(TreeEstimator):
             What the panel may cost: the most accurate panel found within it is returned.
         include, exclude : iterable of voters, optional
             Voters that must and must not be in the panel: names, or column numbers.
+        families : "prefix", mapping of voter to family, or one family for each voter, optional
+            Of voters that are expected to add nearly the same to a panel of k, one of a family that is not in it yet
+            is taken. By default families are what names share (:func:`goldless.families.families_of`).
 
         Returns
         -------
@@ -359,7 +363,7 @@ class LatentSML(TreeEstimator):
             Column names if the estimator was fitted on a frame, otherwise column numbers: ready to index X.
         """
         check_is_fitted(self)
-        return choose_panel(self.fitted_, k, cost, budget, include, exclude)
+        return choose_panel(self.fitted_, k, cost, budget, include, exclude, families)
 
     def panels(
         self, *, cost: Mapping | ArrayLike | None = None, include: Iterable = (), exclude: Iterable = ()

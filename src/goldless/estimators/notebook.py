@@ -19,7 +19,7 @@ def small_html(estimator: Any) -> str:
     sizes = np.bincount(model.groups)
     shared = int((sizes > 1).sum())
     order = np.lexsort((-accuracy, model.groups, -sizes[model.groups]))
-    found = f"{shared} group{'s' * (shared != 1)} of voters that echo each other" if shared else "no echo found"
+    found = f"counted in {shared} group{'s' * (shared != 1)}" if shared else "counted one by one"
     classes = [escape(str(label)) for label in fitted.classes]
     if fitted.n_classes == 2:
         share = f"estimated share of {classes[1]}: {100 * model.class_prior[1]:.1f} %"

@@ -47,12 +47,15 @@ def nearby_groupings(
 
 
 def describe_groups(groups: NDArray[np.int64], n_voters: int) -> str:
-    """Return the start of a sentence: how many voters echo others, of those that are no copies and say something."""
+    """Return the start of a sentence: how many voters the labels count in groups, copies and silent ones aside.
+
+    Whether voters depend on each other is for a diagnosis to say (:mod:`goldless.diagnosis.naming`).
+    """
     grouped, n_groups = voters_in_groups(groups), int((np.bincount(groups) > 1).sum())
     voters = f"{len(groups)} voters" if len(groups) == n_voters else f"{len(groups)} different voters"
     if not grouped:
-        return f"None of {voters} was found to echo another"
-    return f"{grouped} of {voters} echo others, in {n_groups} group{'s' * (n_groups > 1)}"
+        return f"No groups among {voters}"
+    return f"{grouped} of {voters} are counted in {n_groups} group{'s' * (n_groups > 1)}"
 
 
 def describe_grouping(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ _DOUBT = 0.02  # weight of an item's own doubt, so that the hardest items are as
 _DECISIVE = np.log(19.0)  # log-odds of 95 to 5
 _REPEATED = 0.5  # a second label for the same pattern of votes tells less
 _LEAST_WEIGHT = 1e-3  # readings less probable than this are ruled out
+_JUDGED_BY = 20  # labels by whose mean worth the number that is needed is found, however many are asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +40,25 @@ class Questions:
         than 5 % of the labels, None if no number of them is likely to.
     n_readings : int
         How many readings of the votes differ in their labels.
+    open : bool
+        Whether the votes leave open which grouping is right: what the fit itself says (``ambiguous_``).
+    said : ndarray of shape (n, n_readings)
+        Codes of the labels that each reading gives these rows, the most probable reading first.
+    doubt : ndarray of shape (n,)
+        How far the label of each row is from certain, from 0 to 1: its entropy, as a share of that of a guess.
     """
 
     rows: NDArray[np.int64]
     enough: int | None
     n_readings: int
+    open: bool
+    said: NDArray[np.int64]
+    doubt: NDArray[np.float64]
+
+    @property
+    def divided(self) -> NDArray[np.bool_]:
+        """Which rows the groupings label differently: these tell which is right, the others are merely doubtful."""
+        return (self.said != self.said[:, :1]).any(axis=1)
 
 
 def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.int64] | None = None) -> Questions:
@@ -75,7 +90,8 @@ def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.
         candidates = candidate_models(VoteSums.of_table(table), model, groupings, prior)
         probable = habitual_weights(len(candidates))
     known = np.array([], dtype=np.int64) if fitted.facts is None else fitted.facts.rows
-    return choose_questions(table, candidates, probable, n, known[known < len(codes)])
+    found = choose_questions(table, candidates, probable, n, known[known < len(codes)])
+    return replace(found, open=fitted.grouping is not None and fitted.grouping.ambiguous)
 
 
 def choose_questions(
@@ -116,9 +132,13 @@ def choose_questions(
     useful = told + _DOUBT * _entropy(np.tensordot(weights, even, 1))
     free = np.ones(len(table.inverse), dtype=bool)
     free[known] = False
-    rows = _spread_over_patterns(useful, table.inverse, free, n)
+    rows = _spread_over_patterns(useful, table.inverse, free, max(n, _JUDGED_BY))
     labels = np.array([part.argmax(axis=1) for part in evidence])
-    return Questions(rows, _labels_needed(table, labels, posterior, weights, rows), len(readings))
+    enough = _labels_needed(table, labels, posterior, weights, rows[:_JUDGED_BY])
+    asked = table.inverse[rows[:n]]
+    said = labels[np.argsort(-weights, kind="stable")][:, asked].T
+    doubt = _entropy(np.tensordot(weights, even, 1))[asked] / np.log(posterior.shape[2])
+    return Questions(rows[:n], enough, len(readings), bool(enough != 0), said, doubt)
 
 
 def _spread_over_patterns(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goldless.families import families_of
 from goldless.fitting.fitted import Fitted
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.panels import Panel, PanelChooser, judge_of, worth_their_cost
@@ -20,9 +22,11 @@ def choose_panel(
     budget: float | None,
     include: Iterable,
     exclude: Iterable,
+    families: Any = None,
 ) -> NDArray:
     """Return the voters of a panel of k, or of the best panel within a budget."""
     n_voters = fitted.n_voters
+    of_voters = families_of([str(name) for name in fitted.names_of(np.arange(n_voters))], families)
     forced, barred = _forced(fitted, include, exclude)
     available = n_voters - len(barred)
     if k is not None and not max(len(forced), 1) <= k <= available:
@@ -34,7 +38,7 @@ def choose_panel(
         if cost is not None:
             raise ValueError("with cost, say the budget too; panels(cost=...) lists panels for every budget")
         prices = np.ones(n_voters)
-        chosen = _chooser(fitted, prices, forced, barred).path(k)
+        chosen = _chooser(fitted, prices, forced, barred, of_voters).path(k)
         chosen += [voter for voter in _by_accuracy(fitted).tolist() if voter not in chosen and voter not in barred]
         return fitted.names_of(chosen[:k])
     if cost is None:
@@ -137,7 +141,11 @@ def _forced(fitted: Fitted, include: Iterable, exclude: Iterable) -> tuple[NDArr
 
 
 def _chooser(
-    fitted: Fitted, prices: NDArray[np.float64], forced: NDArray[np.int64], barred: NDArray[np.int64]
+    fitted: Fitted,
+    prices: NDArray[np.float64],
+    forced: NDArray[np.int64],
+    barred: NDArray[np.int64],
+    families: tuple[str | None, ...] | None = None,
 ) -> PanelChooser:
     """Return the chooser among voters that may be chosen, one of each set of exact copies: the cheapest."""
     copy_of = fitted.model.copy_of
@@ -150,7 +158,7 @@ def _chooser(
     ordered = [voter for voter in _by_accuracy(fitted).tolist() if voter in set(pool)]
     assert fitted.sample is not None
     judge = judge_of(fitted.sample.codes, fitted.sample.weights, fitted.confusion)
-    return PanelChooser(judge, prices, forced, np.array(ordered, dtype=np.int64))
+    return PanelChooser(judge, prices, forced, np.array(ordered, dtype=np.int64), families)
 
 
 def _by_accuracy(fitted: Fitted) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+_FOR_ANOTHER_FAMILY = 0.01  # expected accuracy: voters of one name share errors that votes may not show
 _LARGEST = 24  # voters; by then a further one adds next to nothing
 _RIDGE = 0.01  # in units of a vote's variance, so that near-copies share a weight instead of cancelling
 _RATES_OF_EXCHANGE = 6
@@ -61,11 +62,21 @@ class PanelChooser:
         Voters that every panel has.
     pool : ndarray of int
         Voters that may be chosen besides; of two that would add the same, the first in this order is chosen.
+    families : sequence of str or None, optional
+        Family of each voter: of voters that would add nearly the same, one of a family not there yet is chosen.
     """
 
-    def __init__(self, judge: Judge, cost: NDArray[np.float64], include: NDArray[np.int64], pool: NDArray[np.int64]):
+    def __init__(
+        self,
+        judge: Judge,
+        cost: NDArray[np.float64],
+        include: NDArray[np.int64],
+        pool: NDArray[np.int64],
+        families: Sequence[str | None] | None = None,
+    ):
         self._judge = judge
         self._cost, self._include, self._pool = cost, include.tolist(), pool
+        self._families = families
 
     def path(self, size: int) -> list[int]:
         """Return a panel of a given size, in the order of choice: each voter is the one that adds most.
@@ -77,8 +88,19 @@ class PanelChooser:
             candidates = self._candidates(chosen)
             if not len(candidates):
                 break
-            chosen.append(int(candidates[_first_largest(self._judge.promise(chosen, candidates))]))
+            chosen.append(self._next(chosen, candidates))
         return [*chosen, *self._candidates(chosen).tolist()][:size]
+
+    def _next(self, chosen: list[int], candidates: NDArray[np.int64]) -> int:
+        """Return the candidate that adds most, of a new family if that costs next to nothing."""
+        promise = self._judge.promise(chosen, candidates)
+        best = _first_largest(promise)
+        if self._families is not None and chosen:
+            there = {self._families[voter] for voter in chosen} - {None}
+            fresh = np.array([self._families[voter] not in there for voter in candidates])
+            if fresh.any() and promise[fresh].max() >= promise[best] - _FOR_ANOTHER_FAMILY:
+                best = _first_largest(np.where(fresh, promise, -np.inf))
+        return int(candidates[best])
 
     def grown(self, largest: int | None = None, budget: float = np.inf) -> list[list[int]]:
         """Return panels of every size within a budget, to choose from.

@@ -40,7 +40,7 @@ def item_parts(opened: Opened, voters: Sequence[str], groups: list[Group]) -> li
     """Return one item of each of the patterns that the model is least sure of, and whose vote would help."""
     table, why, votes = opened.table, opened.why, _votes_by_class(opened)
     letters = {group.index: group.name for group in groups}
-    sources = [letters.get(group, voters[members[0]]) for group, members in enumerate(why.groups)]
+    sources = [letters.get(group, together(voters, members)) for group, members in enumerate(why.groups)]
     ranked = np.sort(opened.posterior, axis=1)
     doubt = ((ranked[:, -1] - ranked[:, -2]) / 2).round(4)
     voted = np.flatnonzero(votes.sum(axis=1) > 0)
@@ -65,6 +65,12 @@ def item_parts(opened: Opened, voters: Sequence[str], groups: list[Group]) -> li
         )
         for row in unsure
     ]
+
+
+def together(voters: Sequence[str], members: Sequence[int]) -> str:
+    """Return the name of a voter that is alone, or of voters that the labels count together."""
+    more = len(members) - 1
+    return f"{voters[members[0]]} and {more} other{'s' * (more > 1)}" if more else voters[members[0]]
 
 
 def because(log_odds: NDArray[np.float64], sources: list[str]) -> list[Because]:

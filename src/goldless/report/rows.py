@@ -58,6 +58,8 @@ class Group:
         How often the common source of the group is right, by class.
     balanced_accuracy : float
         Mean of that.
+    shared : str or None
+        Family that most of its voters share, and not all voters do.
     stability : float or None
         How often two members are found together over resamples.
     one_more : float or None
@@ -71,6 +73,7 @@ class Group:
     voters: list[int]
     recall: list[float]
     balanced_accuracy: float
+    shared: str | None
     stability: float | None
     one_more: float | None
     one_more_interval: Interval | None

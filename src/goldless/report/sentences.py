@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from goldless.families import all_of_one
 from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
 from goldless.report.summary import DiagnosisPart, VotesPart
 
@@ -11,10 +12,11 @@ METHODS = {
     "combined": "combined labels",
     "Dawid-Skene": "weights without groups",
     "majority vote": "majority vote",
-    "best single voter": "best single voter",
+    "best single voter": "voter thought best",
     "panel": "panel",
 }
 _AS_GOOD_AS_ALL = 0.95
+_REJECTED = 0.05
 _FEW = 5  # voters, below which dependence cannot be seen
 _FEW_ITEMS = 50
 _UNEXPLAINED = 0.02  # share of the covariance; below it what is left over is small
@@ -50,8 +52,9 @@ def headline(facts: Facts) -> str:
     n_voters, worth = facts.votes.n_voters, facts.effective_votes
     if n_voters < _FEW and not facts.groups:
         return f"{_voters(n_voters)} too few to see who echoes whom."
-    if worth > _AS_GOOD_AS_ALL * n_voters:
-        return f"The {n_voters} voters look independent of each other."
+    tested = facts.diagnosis.independence_pvalue
+    if not facts.groups and (worth > _AS_GOOD_AS_ALL * n_voters or (tested is not None and tested >= _REJECTED)):
+        return facts.diagnosis.dependence
     shown = f"{worth:.1f}" if worth < 9.95 else f"{worth:.0f}"
     low, high = facts.effective_votes_interval or (worth, worth)
     between = f" ({low:.1f} to {high:.1f})" if high < 9.95 else f" ({low:.0f} to {high:.0f})"
@@ -69,11 +72,12 @@ def what_to_do(facts: Facts) -> list[str]:
     groups, panel, n_voters = facts.groups, facts.panel, facts.votes.n_voters
     if groups:
         size = len(groups[0].voters)
+        shared = f" ({groups[0].shared})" if groups[0].shared else ""
         advice.append(
             f"{len(groups)} groups of voters echo a common source each. Treat a group as one opinion, however many "
-            f"voters it has: the largest, {groups[0].name}, has {size}."
+            f"voters it has: the largest, {groups[0].name}{shared}, has {size}."
             if len(groups) > 1
-            else f"One group of {size} voters echoes a common source. Treat it as one opinion."
+            else f"One group of {size} voters{shared} echoes a common source. Treat it as one opinion."
         )
     if len(panel.voters) < n_voters:
         size = len(panel.voters)
@@ -81,6 +85,9 @@ def what_to_do(facts: Facts) -> list[str]:
             f"Panel of {size}: {_listed(panel.names)}. Expected balanced accuracy with these {size}: "
             f"{_percent(panel.balanced_accuracy)} (all {n_voters}: {_percent(facts.combined)})."
         )
+    named = all_of_one(facts.diagnosis.families, panel.voters)
+    if named:
+        advice.append(named)
     return advice
 
 
@@ -125,7 +132,7 @@ def what_to_watch(facts: Facts) -> list[str]:
         found.append(f"Near-duplicates: {_listed(duplicates, 3)}.")
     weak = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in facts.diagnosis.weak_groups]
     if weak:
-        found.append(f"Weak dependence, used for intervals only: {_listed(weak, 3)}.")
+        found.append(f"Too weak to name, used for labels or intervals only: {_listed(weak, 3)}.")
     if n_voters < _FEW:
         found.append(f"{_voters(n_voters)} too few to see dependence: groups need at least five voters.")
     elif n_voters < 10:

@@ -34,6 +34,7 @@ def summarize(
     truth: ArrayLike | None = None,
     panel_size: int = 5,
     panel: Sequence[int] | None = None,
+    families: Any = None,
     title: str | None = None,
     source: str | None = None,
     warnings: Iterable[str] = (),
@@ -57,6 +58,8 @@ def summarize(
         Number of voters of the suggested panel, at most all.
     panel : sequence of int, optional
         Columns of the panel to show instead of the suggested one.
+    families : optional
+        As in :func:`goldless.diagnose`; they also steer the suggested panel.
     title, source : str, optional
         Name of the votes, and how they were read.
     warnings : iterable of str
@@ -77,19 +80,22 @@ def summarize(
     if opened.remark:
         warnings = [*warnings, opened.remark]
     if diagnosis is None or opened.rows is not None:
-        diagnosis = _diagnose(opened, resamples, progress)
-    chosen = suggested_panel(opened, panel_size) if panel is None else [int(voter) for voter in panel]
+        diagnosis = _diagnose(opened, resamples, families, progress)
+    chosen = (
+        suggested_panel(opened, panel_size, diagnosis.families) if panel is None else [int(voter) for voter in panel]
+    )
     return _summary(opened, diagnosis, chosen, truth, title, source, list(dict.fromkeys(warnings))).to_dict()
 
 
-def _diagnose(opened: Opened, resamples: int | None, progress: Callable[[float], None] | None) -> Diagnosis:
+def _diagnose(
+    opened: Opened, resamples: int | None, families: Any, progress: Callable[[float], None] | None
+) -> Diagnosis:
     """Diagnose the distinct rows; where labels of rows are known, all rows."""
+    options = {"resamples": resamples, "families": families, "progress": progress}
     facts = opened.fitted.facts
     if facts is not None and len(facts.rows):
-        return diagnose(opened.model, opened.votes, resamples=resamples, progress=progress)
-    return diagnose(
-        opened.model, opened.patterns, sample_weight=opened.table.counts, resamples=resamples, progress=progress
-    )
+        return diagnose(opened.model, opened.votes, **options)
+    return diagnose(opened.model, opened.patterns, sample_weight=opened.table.counts, **options)
 
 
 def _summary(
@@ -146,7 +152,7 @@ def _summary(
         ambiguous=facts.ambiguous,
         chance=rounded(facts.chance),
         n_groups=len(groups),
-        n_sources=tree.n_groups,
+        n_sources=int(diagnosis.groups.max()) + 1,
         n_echoing=sum(len(group.voters) for group in groups),
         effective_votes=facts.effective_votes,
         effective_votes_interval=facts.effective_votes_interval,

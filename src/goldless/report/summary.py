@@ -171,6 +171,8 @@ class DiagnosisPart:
     ----------
     verdict : str
         Which labels to use, with figures.
+    use : str
+        What the advice is: ``combined``, ``independent``, ``majority``, ``voter`` or ``unknown``.
     advice : str
         The same in plain words.
     dependence : str
@@ -194,7 +196,9 @@ class DiagnosisPart:
         How often the groups were searched again.
     near_duplicates : list of NearDuplicate
     weak_groups : list of list of str
-        Names of voters whose dependence is used for intervals only.
+        Names of voters that labels or intervals count together, and whose dependence cannot be told from chance.
+    families : list of str or None
+        Family of each voter, as given or as names share it.
     same_wrong_answer : list of SameWrong
         Of more than two classes: the clearest pairs, the largest lift first.
     without : dict of str to str
@@ -204,6 +208,7 @@ class DiagnosisPart:
     """
 
     verdict: str
+    use: str
     advice: str
     dependence: str
     cannot_tell: list[str]
@@ -217,6 +222,7 @@ class DiagnosisPart:
     n_resamples: int
     near_duplicates: list[NearDuplicate]
     weak_groups: list[list[str]]
+    families: list[str | None]
     same_wrong_answer: list[SameWrong]
     without: dict[str, str]
     said_without: list[str]

@@ -19,6 +19,7 @@ def diagnosis_part(opened: Opened, diagnosis: Diagnosis) -> DiagnosisPart:
     voters = diagnosis.voters
     return DiagnosisPart(
         verdict=diagnosis.verdict,
+        use=diagnosis.use,
         advice=diagnosis.advice,
         dependence=diagnosis.dependence,
         cannot_tell=list(diagnosis.cannot_tell),
@@ -43,6 +44,7 @@ def diagnosis_part(opened: Opened, diagnosis: Diagnosis) -> DiagnosisPart:
             for pair in diagnosis.near_duplicates
         ],
         weak_groups=[[voters[voter] for voter in group] for group in diagnosis.weak_groups],
+        families=list(diagnosis.families),
         same_wrong_answer=_same_wrong_pairs(diagnosis),
         without=dict(diagnosis.without),
         said_without=diagnosis.said_without(),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.diagnosis import Diagnosis
 from goldless.diagnosis.panel_scale import on_one_scale
 from goldless.estimators.latent import LatentSML
+from goldless.families import shared_family
 from goldless.maths.selection import select_voters
 from goldless.maths.tree import TreeModel
 from goldless.plain import interval, rounded
@@ -17,11 +20,11 @@ from goldless.report.rows import Choice, Group, PanelPart, Voter
 _MOST_CONFUSIONS = 100_000  # numbers, beyond which tables of all voters would make most of the file
 
 
-def named_groups(tree: TreeModel) -> list[tuple[str, int]]:
-    """Return name and number of the groups of two or more voters, largest first, called A, B, ..."""
-    sizes = np.bincount(tree.groups)
+def lettered(groups: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
+    """Return name and members of the groups of two or more voters, largest first, called A, B, ..."""
+    sizes = np.bincount(groups)
     numbers = sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda group: (-sizes[group], group))
-    return [(_letters(position), int(number)) for position, number in enumerate(numbers)]
+    return [(_letters(position), np.flatnonzero(groups == number)) for position, number in enumerate(numbers)]
 
 
 def _letters(position: int) -> str:
@@ -35,12 +38,12 @@ def _letters(position: int) -> str:
 
 
 def group_parts(tree: TreeModel, diagnosis: Diagnosis) -> list[Group]:
-    """Return the groups, with their stability and what one more of their kind would add."""
-    return [_group(tree, diagnosis, name, number) for name, number in named_groups(tree)]
+    """Return the groups that may be named, with their stability and what one more of their kind would add."""
+    return [_group(tree, diagnosis, name, members) for name, members in lettered(diagnosis.groups)]
 
 
-def _group(tree: TreeModel, diagnosis: Diagnosis, name: str, number: int) -> Group:
-    members = np.flatnonzero(tree.groups == number)
+def _group(tree: TreeModel, diagnosis: Diagnosis, name: str, members: NDArray[np.int64]) -> Group:
+    number = int(tree.groups[members[0]])
     recall = np.diag(tree.latents[number])
     together, size = diagnosis.co_membership, len(members)
     inside = None if together is None else together[np.ix_(members, members)]
@@ -51,6 +54,7 @@ def _group(tree: TreeModel, diagnosis: Diagnosis, name: str, number: int) -> Gro
         voters=members.tolist(),
         recall=[rounded(rate) for rate in recall],
         balanced_accuracy=rounded(recall.mean()),
+        shared=shared_family(diagnosis.families, members.tolist()),
         stability=None if inside is None else rounded((inside.sum() - size) / (size * (size - 1)), 3),
         one_more=None if gain is None else rounded(gain, 3),
         one_more_interval=None if ends is None else interval(ends, 3),
@@ -95,11 +99,11 @@ def order_of(accuracy: NDArray[np.float64], groups: list[Group]) -> list[int]:
     return grouped + [voter for voter in by_accuracy if voter in alone]
 
 
-def suggested_panel(opened: Opened, size: int) -> list[int]:
+def suggested_panel(opened: Opened, size: int, families: Sequence[str | None] | None = None) -> list[int]:
     """Return the columns of the suggested panel, of at most all voters."""
     size = min(size, opened.tree.n_voters)
     if isinstance(opened.model, LatentSML):
-        return opened.fitted.columns_of(opened.model.select(size)).tolist()
+        return opened.fitted.columns_of(opened.model.select(size, families=families)).tolist()
     if opened.n_classes > 2:
         return np.argsort(-opened.fitted.recalls.mean(axis=1), kind="stable")[:size].tolist()
     return select_voters(opened.tree, size).tolist()

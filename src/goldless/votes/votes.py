@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.sparse import Codes, SparseCodes
+from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.votes.bins import Bins
 
 
@@ -68,6 +69,17 @@ class Votes:
     def n_symbols(self) -> int:
         """Number of codes that a vote may have."""
         return len(self.classes) if self.bins is None else self.bins.n_symbols
+
+    def of_voters(self, columns: Sequence[int]) -> Votes:
+        """Return the votes of some of the voters."""
+        chosen = np.asarray(columns, dtype=np.int64)
+        return replace(
+            self,
+            codes=codes_of_voters(self.codes, chosen),
+            voters=None if self.voters is None else self.voters[chosen],
+            bins=None if self.bins is None else self.bins.subset(chosen),
+            answers=None if self.answers is None else self.answers[:, chosen],
+        )
 
     def voter_name(self, voter: int) -> str:
         """Return how to call a voter in a message."""
