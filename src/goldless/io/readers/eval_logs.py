@@ -110,7 +110,8 @@ class InspectReader:
         how = "an Inspect log" if len(files) == 1 else f"{len(files)} Inspect logs"
         how += ", each epoch of a sample an item" if epochs > 1 else ""
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
-        return _read(rows, how, name, (*notes[:1], *more))
+        letters = {label for _, _, label in rows if label is not None} <= {"C", "I"}
+        return _read(rows, how, name, (*notes[:1], *more), classes=("I", "C") if letters else None)
 
 
 def _inspect_json(file: File) -> dict:

@@ -417,14 +417,14 @@ def _join(parts: Sequence[Calls]) -> Calls:
 
 
 def variant_type(site: Site) -> str:
-    """Return SNV, MNV, indel, or the type of a structural variant."""
+    """Return SNV (of one base or several), indel, or the type of a structural variant."""
     _, _, reference, alternative = site
     if alternative.startswith("<"):
         return alternative.strip("<>").partition(":")[0]
     if "[" in alternative or "]" in alternative:
         return "BND"
     if len(reference) == len(alternative):
-        return "SNV" if len(reference) == 1 else "MNV"
+        return "SNV"
     return "indel"
 
 
