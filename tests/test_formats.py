@@ -1,4 +1,4 @@
-"""What people have is read right at the first try: every format, its traps, and what is asked where two readings fit."""
+"""What people have is read right at the first try: every format, its traps, and the questions it may raise."""
 
 import gzip
 import io
@@ -66,7 +66,7 @@ COUNTS = {
     "wrench": (60, 6, 243),
 }
 
-# one clear line where votes of one voter, or of one vote an item, are all there is, or where two readings are possible
+# one clear line where one voter, or one vote an item, is all there is, or where two readings are possible
 QUESTIONS = {
     "arena": ("one-vote", "one vote an item: 60 votes of 20 voters on 60 items"),
     "doccano": ("one-voter", "votes of one voter, 'example', on 3 items"),
@@ -184,8 +184,14 @@ def test_nested_votes_of_judges(tmp_path):
     write(tmp_path, **{"votes.json": rows})
     table = gl.read_votes(tmp_path / "votes.json", item="prompt.id", voter="judge.model", label="verdict.label")
     assert (table.n_items, table.n_voters, table.n_votes) == (4, 3, 12)
-    exploded = [{"id": p, "votes": [{"judge": m, "label": "gb"[(p + len(m)) % 2]} for m in ("a", "bb", "cc")]} for p in range(4)]
-    parallel = [{"id": p, "annotators": ["a", "bb", "cc"], "annotations": ["gb"[(p + n) % 2] for n in (1, 2, 2)]} for p in range(4)]
+    exploded = [
+        {"id": p, "votes": [{"judge": m, "label": "gb"[(p + len(m)) % 2]} for m in ("a", "bb", "cc")]}
+        for p in range(4)
+    ]
+    parallel = [
+        {"id": p, "annotators": ["a", "bb", "cc"], "annotations": ["gb"[(p + n) % 2] for n in (1, 2, 2)]}
+        for p in range(4)
+    ]
     for value in (exploded, parallel):
         np.testing.assert_array_equal(gl.read_votes(value).votes.codes, table.votes.codes)
 
@@ -194,11 +200,18 @@ def test_everything_in_memory_comes_through_the_same_door():
     frame = pd.DataFrame({"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x", "y", "y", "y"]})
     duckdb = pytest.importorskip("duckdb")
     matrix = scipy.sparse.csr_matrix([[1, 2, 0], [2, 2, 1]])
-    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), duckdb.sql("select * from frame"),
-                   frame.to_dict("records")):  # fmt: skip
+    for source in (
+        frame,
+        pl.from_pandas(frame),
+        pa.Table.from_pandas(frame),
+        duckdb.sql("select * from frame"),
+        frame.to_dict("records"),
+    ):
         table = gl.read_votes(source)
         table_like(table, ["a", "b"], [[0, 1], [1, 1]], ["x", "y"])
-        np.testing.assert_array_equal(gl.encode_votes(source if not hasattr(source, "fetchall") else frame).codes, table.votes.codes)
+        np.testing.assert_array_equal(
+            gl.encode_votes(source if not hasattr(source, "fetchall") else frame).codes, table.votes.codes
+        )
     table_like(gl.read_votes(matrix), ["voter 1", "voter 2", "voter 3"], [[0, 1, -1], [1, 1, 0]], [1, 2])
     np.testing.assert_array_equal(gl.encode_votes(matrix).codes, [[0, 1, -1], [1, 1, 0]])
 
@@ -208,7 +221,13 @@ def test_estimators_take_what_the_door_takes(tmp_path):
     wide = pd.DataFrame(X, columns=list("abcde"))
     expected = gl.DawidSkene().fit(wide).predict(wide)
     long = wide.reset_index(names="item").melt("item", var_name="voter", value_name="label")
-    for source in (long, pl.from_pandas(long), long.to_dict("records"), gl.read_votes(long), scipy.sparse.csr_matrix(X)):
+    for source in (
+        long,
+        pl.from_pandas(long),
+        long.to_dict("records"),
+        gl.read_votes(long),
+        scipy.sparse.csr_matrix(X),
+    ):
         np.testing.assert_array_equal(gl.DawidSkene().fit(source).predict(source), expected)
     for voter in wide:
         wide[[voter]].reset_index(names="id").to_csv(tmp_path / f"{voter}.csv", index=False)
@@ -218,10 +237,19 @@ def test_estimators_take_what_the_door_takes(tmp_path):
 
 def test_langfuse_is_never_read_as_one_voter():
     rows = [
-        {"id": f"s{t}{j}", "traceId": t, "name": j, "value": int((t + len(j)) % 2), "stringValue": "", "source": "EVAL",
-         "dataType": "BOOLEAN", "observationId": None}
-        for t in range(4) for j in ("a", "bb", "ccc")
-    ]  # fmt: skip
+        {
+            "id": f"s{t}{j}",
+            "traceId": t,
+            "name": j,
+            "value": int((t + len(j)) % 2),
+            "stringValue": "",
+            "source": "EVAL",
+            "dataType": "BOOLEAN",
+            "observationId": None,
+        }
+        for t in range(4)
+        for j in ("a", "bb", "ccc")
+    ]
     assert gl.read_votes(rows).voters == ["a", "bb", "ccc"]
     with pytest.raises(VotesError, match="votes of one voter, 'EVAL'"):
         gl.read_votes(pd.DataFrame(rows)[["id", "source", "value"]])
@@ -229,17 +257,28 @@ def test_langfuse_is_never_read_as_one_voter():
 
 def test_crowds_leave_out_what_was_rejected_and_know_their_golden_tasks():
     appen = pd.DataFrame(
-        {"_unit_id": [1, 1, 1, 2, 2, 2], "_worker_id": list("abcabc"), "_tainted": ["false"] * 5 + ["true"],
-         "_trust": 0.9, "sick": list("ynyynn"), "sick_gold": ["y"] * 3 + [""] * 3}
-    )  # fmt: skip
+        {
+            "_unit_id": [1, 1, 1, 2, 2, 2],
+            "_worker_id": list("abcabc"),
+            "_tainted": ["false"] * 5 + ["true"],
+            "_trust": 0.9,
+            "sick": list("ynyynn"),
+            "sick_gold": ["y"] * 3 + [""] * 3,
+        }
+    )
     table = gl.read_votes(appen)
     assert table.n_votes == 5
     assert table.gold == {0: "y"}
     assert "1 row of tainted work was left out" in str(table.notes[0])
     mturk = pd.DataFrame(
-        {"HITId": [1, 1, 2, 2], "WorkerId": list("abab"), "AssignmentStatus": ["Approved", "Rejected"] * 2,
-         "Answer.mood.good": [True, False, False, True], "Answer.mood.bad": [False, True, True, False]}
-    )  # fmt: skip
+        {
+            "HITId": [1, 1, 2, 2],
+            "WorkerId": list("abab"),
+            "AssignmentStatus": ["Approved", "Rejected"] * 2,
+            "Answer.mood.good": [True, False, False, True],
+            "Answer.mood.bad": [False, True, True, False],
+        }
+    )
     with pytest.raises(VotesError, match="one voter"):
         gl.read_votes(mturk)
     kept = gl.read_votes(mturk.assign(AssignmentStatus="Approved"))
@@ -248,8 +287,15 @@ def test_crowds_leave_out_what_was_rejected_and_know_their_golden_tasks():
 
 def test_alpaca_ties_old_and_new_and_failed_judges(tmp_path):
     def record(judge, preference, instruction="q", reference="r"):
-        return {"instruction": instruction, "annotator": judge, "preference": preference, "generator_1": reference,
-                "generator_2": "m", "output_1": "", "output_2": ""}  # fmt: skip
+        return {
+            "instruction": instruction,
+            "annotator": judge,
+            "preference": preference,
+            "generator_1": reference,
+            "generator_2": "m",
+            "output_1": "",
+            "output_2": "",
+        }
 
     write(
         tmp_path,
@@ -283,7 +329,11 @@ def eval_log(method=zipfile.ZIP_DEFLATED):
     scorers = [{"name": "model_graded_qa", "options": {"model": {"model": f"judge-{j}"}}} for j in "abc"]
     keys = ("model_graded_qa", "model_graded_qa1", "model_graded_qa2")
     samples = [
-        {"id": i, "epoch": e, "scores": {key: {"value": "CI"[(i + n) % 2] if i else float("nan")} for n, key in enumerate(keys)}}
+        {
+            "id": i,
+            "epoch": e,
+            "scores": {key: {"value": "CI"[(i + n) % 2] if i else float("nan")} for n, key in enumerate(keys)},
+        }
         for e in (1, 2)
         for i in range(3)
     ]
@@ -308,7 +358,14 @@ def test_inspect_logs_name_the_judges_and_keep_epochs_apart(tmp_path):
 def test_each_filter_of_a_document_is_an_item_of_its_own(tmp_path):
     for model in ("m1", "m2"):
         records = [
-            {"doc_id": d, "resps": [], "filtered_resps": [], "filter": f, "metrics": ["acc"], "acc": float((d + len(f)) % 2)}
+            {
+                "doc_id": d,
+                "resps": [],
+                "filtered_resps": [],
+                "filter": f,
+                "metrics": ["acc"],
+                "acc": float((d + len(f)) % 2),
+            }
             for d in range(3)
             for f in ("strict", "flex")
         ]
@@ -319,13 +376,28 @@ def test_each_filter_of_a_document_is_an_item_of_its_own(tmp_path):
 
 def test_label_studio_and_who_completed_it(tmp_path):
     def answer(choice, **more):
-        return {"result": [{"type": "choices", "from_name": "q", "to_name": "t", "value": {"choices": [choice]}}], **more}
+        return {
+            "result": [{"type": "choices", "from_name": "q", "to_name": "t", "value": {"choices": [choice]}}],
+            **more,
+        }
 
     tasks = [
-        {"id": 7, "data": {"t": "x"}, "annotations": [answer("A", completed_by=1), answer("B", completed_by={"id": 2, "email": "e"}),
-         answer("B", completed_by=3, was_cancelled=True)], "predictions": [answer("A", model_version="v1")]},
-        {"id": 9, "data": {"t": "y"}, "annotations": [answer("B", completed_by=1), answer("B", completed_by={"id": 2, "email": "e"})]},
-    ]  # fmt: skip
+        {
+            "id": 7,
+            "data": {"t": "x"},
+            "annotations": [
+                answer("A", completed_by=1),
+                answer("B", completed_by={"id": 2, "email": "e"}),
+                answer("B", completed_by=3, was_cancelled=True),
+            ],
+            "predictions": [answer("A", model_version="v1")],
+        },
+        {
+            "id": 9,
+            "data": {"t": "y"},
+            "annotations": [answer("B", completed_by=1), answer("B", completed_by={"id": 2, "email": "e"})],
+        },
+    ]
     write(tmp_path, **{"tasks.json": tasks})
     table = gl.read_votes(tmp_path / "tasks.json")
     table_like(table, ["1", "e", "v1"], [[0, 1, 0], [1, 1, -1]], ["A", "B"])
@@ -349,7 +421,9 @@ def test_databases_and_workbooks(tmp_path):
         base.execute("create table votes (task int, worker text, label text)")
         base.executemany("insert into votes values (?, ?, ?)", rows)
     assert gl.read_votes(tmp_path / "votes.duckdb").n_votes == 6
-    (tmp_path / "votes.xlsx").write_bytes(workbook([["id", "a", "b"], ["x", "yes", 1], ["y", "no", None], ["z", "no", "no"]]))
+    (tmp_path / "votes.xlsx").write_bytes(
+        workbook([["id", "a", "b"], ["x", "yes", 1], ["y", "no", None], ["z", "no", "no"]])
+    )
     table = gl.read_votes(tmp_path / "votes.xlsx", classes=["yes", "no", "1"])
     table_like(table, ["a", "b"], [[0, 2], [1, -1], [1, 1]])
 
@@ -372,10 +446,13 @@ def workbook(rows):
         archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr(
             "xl/workbook.xml",
-            f'<workbook xmlns="{main_space}" xmlns:r="{links}"><sheets><sheet name="S" r:id="r1"/></sheets></workbook>',
+            f'<workbook xmlns="{main_space}" xmlns:r="{links}"><sheets>'
+            '<sheet name="S" r:id="r1"/></sheets></workbook>',
         )
         archive.writestr("xl/_rels/workbook.xml.rels", '<R><Relationship Id="r1" Target="worksheets/s.xml"/></R>')
-        archive.writestr("xl/worksheets/s.xml", f'<worksheet xmlns="{main_space}"><sheetData>{cells}</sheetData></worksheet>')
+        archive.writestr(
+            "xl/worksheets/s.xml", f'<worksheet xmlns="{main_space}"><sheetData>{cells}</sheetData></worksheet>'
+        )
     return data.getvalue()
 
 
@@ -383,8 +460,21 @@ def workbook(rows):
 
 
 def vcf(*records, info=(), samples=()):
-    head = ["##fileformat=VCFv4.2", *(f'##INFO=<ID={tag},Number=.,Type=String,Description="{what}">' for tag, what in info)]
-    columns = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", *(["FORMAT", *samples] if samples else [])]
+    head = [
+        "##fileformat=VCFv4.2",
+        *(f'##INFO=<ID={tag},Number=.,Type=String,Description="{what}">' for tag, what in info),
+    ]
+    columns = [
+        "#CHROM",
+        "POS",
+        "ID",
+        "REF",
+        "ALT",
+        "QUAL",
+        "FILTER",
+        "INFO",
+        *(["FORMAT", *samples] if samples else []),
+    ]
     return "\n".join([*head, "\t".join(columns), *("\t".join(map(str, record)) for record in records)]) + "\n"
 
 
@@ -417,7 +507,10 @@ def test_callers_are_joined_and_absent_is_not_no(tmp_path):
         },
     )
     table = gl.read_votes(tmp_path)
-    found = {item: dict(zip(table.voters, row, strict=True)) for item, row in zip(table.items, table.votes.codes.tolist(), strict=True)}
+    found = {
+        item: dict(zip(table.voters, row, strict=True))
+        for item, row in zip(table.items, table.votes.codes.tolist(), strict=True)
+    }
     assert found == {
         "1:10:A:G": {"one": 1, "three": 1, "two": 1},
         "1:20:A:G": {"one": 1, "three": 0, "two": 0},
@@ -437,8 +530,16 @@ def test_callers_are_joined_and_absent_is_not_no(tmp_path):
 def test_files_that_name_their_callers(tmp_path):
     callers = vcf(call(1, info="CALLERS=a,b"), call(2, info="CALLERS=b,c;N=2"), info=[("CALLERS", "x")])
     vector = vcf(call(1, info="SUPP_VEC=110"), call(2, info="SUPP_VEC=011"), info=[("SUPP_VEC", "x")], samples="abc")
-    tool = vcf(call(1, info="XYZ=1,1,0"), call(2, info="XYZ=0,1,1"), info=[("XYZ", "Calling decision of the 3 algorithms: a, b, c")])
-    merged = vcf(call(1, "A", "G", "PASS", ".", "1", "0/1", "1/1", "./."), call(2, "A", "G", "PASS", ".", "1", "0/0", "0/1", "1|1"), samples="abc")
+    tool = vcf(
+        call(1, info="XYZ=1,1,0"),
+        call(2, info="XYZ=0,1,1"),
+        info=[("XYZ", "Calling decision of the 3 algorithms: a, b, c")],
+    )
+    merged = vcf(
+        call(1, "A", "G", "PASS", ".", "1", "0/1", "1/1", "./."),
+        call(2, "A", "G", "PASS", ".", "1", "0/0", "0/1", "1|1"),
+        samples="abc",
+    )
     combined = vcf(call(1, info="set=a-b"), call(2, info="set=filterIna-b-c"), info=[("set", "x")])
     for number, text in enumerate((callers, vector, tool, merged, combined)):
         write(tmp_path, **{f"{number}.vcf": text})
@@ -449,7 +550,10 @@ def test_files_that_name_their_callers(tmp_path):
     assert gl.read_votes(tmp_path / "5.vcf.gz").voters == ["a", "b", "c"]
     write(tmp_path, isec__sites_txt="1\t1\tA\tG\t110\n1\t2\tA\tG\t011\n")
     (tmp_path / "isec" / "sites_txt").rename(tmp_path / "isec" / "sites.txt")
-    write(tmp_path / "isec", **{"README.txt": "bcftools isec -n+2 -p o\n" + "".join(f"o/{n}\tfor stripped\t{n}.vcf.gz\n" for n in "abc")})
+    write(
+        tmp_path / "isec",
+        **{"README.txt": "bcftools isec -n+2 -p o\n" + "".join(f"o/{n}\tfor stripped\t{n}.vcf.gz\n" for n in "abc")},
+    )
     table = gl.read_votes(tmp_path / "isec")
     table_like(table, ["a", "b", "c"], [[1, 1, 0], [0, 1, 1]], [0, 1])
     assert table.at_least == 2
@@ -491,16 +595,21 @@ def test_variants_get_two_more_fields_in_the_order_of_the_input(tmp_path, capsys
 
 def crowd(tmp_path, items=40):
     X, _ = gl.simulate_votes(items, groups=[1] * 5, imbalance=0.1, random_state=3)
-    frame = pd.DataFrame(np.where(X > 0, "spam", "ham"), columns=list("abcde"))
-    return frame
+    return pd.DataFrame(np.where(X > 0, "spam", "ham"), columns=list("abcde"))
 
 
 def test_the_ending_decides_and_the_users_own_column_is_the_key(tmp_path, capsys):
     frame = crowd(tmp_path)
     frame.index = [f"case {i}" for i in range(len(frame))]
     frame.reset_index(names="doc_id").iloc[::-1].to_csv(tmp_path / "votes.csv", index=False)
-    readers = {"csv": pd.read_csv, "tsv": lambda p: pd.read_csv(p, sep="\t"), "json": pd.read_json, "parquet": pd.read_parquet,
-               "jsonl": lambda p: pd.read_json(p, lines=True), "feather": pd.read_feather}  # fmt: skip
+    readers = {
+        "csv": pd.read_csv,
+        "tsv": lambda p: pd.read_csv(p, sep="\t"),
+        "json": pd.read_json,
+        "parquet": pd.read_parquet,
+        "jsonl": lambda p: pd.read_json(p, lines=True),
+        "feather": pd.read_feather,
+    }
     for ending, back in readers.items():
         run("combine", tmp_path / "votes.csv", "-o", tmp_path / f"out.{ending}", "-q")
         labels = back(tmp_path / f"out.{ending}")
@@ -524,11 +633,21 @@ def test_rows_that_tools_import(tmp_path):
     assert set(out.name) == {"goldless"}
     assert set(out.value) == {0, 1}
     tasks = [
-        {"id": i, "data": {"text": f"x{i}"}, "annotations": [
-            {"completed_by": v, "result": [{"type": "choices", "from_name": "q", "to_name": "text", "value": {"choices": [frame[v][i]]}}]}
-            for v in frame]}
+        {
+            "id": i,
+            "data": {"text": f"x{i}"},
+            "annotations": [
+                {
+                    "completed_by": v,
+                    "result": [
+                        {"type": "choices", "from_name": "q", "to_name": "text", "value": {"choices": [frame[v][i]]}}
+                    ],
+                }
+                for v in frame
+            ],
+        }
         for i in frame.index
-    ]  # fmt: skip
+    ]
     write(tmp_path, **{"tasks.json": tasks})
     run("combine", tmp_path / "tasks.json", "-o", tmp_path / "out.label_studio.json", "-q")
     back = json.loads((tmp_path / "out.label_studio.json").read_text())
@@ -538,17 +657,29 @@ def test_rows_that_tools_import(tmp_path):
     assert 0.5 <= prediction["score"] <= 1
     assert prediction["result"][0]["from_name"] == "q"
     records = [
-        {"id": f"r{i}", "_server_id": "x", "q.responses": frame.loc[i].tolist(), "q.responses.users": list("abcde"),
-         "q.responses.status": ["submitted"] * 5}
+        {
+            "id": f"r{i}",
+            "_server_id": "x",
+            "q.responses": frame.loc[i].tolist(),
+            "q.responses.users": list("abcde"),
+            "q.responses.status": ["submitted"] * 5,
+        }
         for i in frame.index
-    ]  # fmt: skip
+    ]
     write(tmp_path, **{"records.json": records})
     run("combine", tmp_path / "records.json", "-o", tmp_path / "out.argilla.json", "-q")
     assert json.loads((tmp_path / "out.argilla.json").read_text())[0]["q.suggestion.agent"] == "goldless"
     marks = [
-        {"_input_hash": i, "_task_hash": -i, "answer": "accept" if frame[v][i] == "spam" else "reject", "_annotator_id": v, "text": f"x{i}"}
-        for i in frame.index for v in frame
-    ]  # fmt: skip
+        {
+            "_input_hash": i,
+            "_task_hash": -i,
+            "answer": "accept" if frame[v][i] == "spam" else "reject",
+            "_annotator_id": v,
+            "text": f"x{i}",
+        }
+        for i in frame.index
+        for v in frame
+    ]
     write(tmp_path, **{"marks.jsonl": lines(marks)})
     run("combine", tmp_path / "marks.jsonl", "-o", tmp_path / "out.prodigy.jsonl", "-q")
     reviewed = [json.loads(line) for line in (tmp_path / "out.prodigy.jsonl").read_text().splitlines()]
@@ -569,7 +700,9 @@ class Dots:
 
     def open(self, files, options):
         rows = [line.split(".") for line in files[0].read().decode().splitlines()[1:]]
-        return Read(pa.table(list(map(list, zip(*rows, strict=True))), names=["i", "v", "y"]), "dots", Roles("i", "v", "y"))
+        return Read(
+            pa.table(list(map(list, zip(*rows, strict=True))), names=["i", "v", "y"]), "dots", Roles("i", "v", "y")
+        )
 
 
 def test_plug_ins_take_the_same_road(tmp_path, monkeypatch, capsys):

@@ -63,8 +63,8 @@ def build_parser() -> Parser:
     )
     _output(
         combine,
-        "file to write; its ending says what: .csv .tsv .jsonl .json .parquet .feather .vcf .vcf.gz, or for a tool such "
-        "as .label_studio.json (default: standard output)",
+        "file to write; its ending says what: .csv .tsv .jsonl .json .parquet .feather .vcf .vcf.gz, or for a tool "
+        "such as .label_studio.json (default: standard output)",
     )
     _engine(combine)
 
@@ -158,7 +158,9 @@ def _reading() -> Parser:
         help="file, folder or pattern in any format that `goldless formats` lists; - is standard input",
     )
     group = parent.add_argument_group("how the file is read (found out and stated, unless given)")
-    group.add_argument("--as", dest="format", metavar="NAME", help="format, one of those that `goldless formats` lists")
+    group.add_argument(
+        "--as", dest="format", metavar="NAME", help="format, one of those that `goldless formats` lists"
+    )
     group.add_argument("--item", metavar="COLUMN", help="long table: column that names the items")
     group.add_argument("--voter", metavar="COLUMN", help="long table: column that names the voters")
     group.add_argument("--label", metavar="COLUMN", help="long table: column of the votes")

@@ -47,7 +47,9 @@ def simulate(arguments: argparse.Namespace) -> None:
         if arguments.json:
             write_json({"columns": header, "rows": list(rows)})
         else:
-            write_output(arguments.output, table_bytes(header, list(zip(*rows, strict=True)), arguments.output or "-"))
+            write_output(
+                arguments.output, table_bytes(header, list(zip(*rows, strict=True)), arguments.output or "-")
+            )
         return
     write_output(arguments.output, table_bytes(header, list(zip(*rows, strict=True)), arguments.output))
     if arguments.json:

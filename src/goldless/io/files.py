@@ -127,7 +127,9 @@ def read_votes(
     reader = ReaderOptions(
         delimiter, header, encoding, table, question, pairs, every_call, truth, Roles(item, voter, label), progress
     )
-    return read_table(source, ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader))
+    return read_table(
+        source, ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader)
+    )
 
 
 def labels_of(missing: Any) -> tuple:
@@ -222,7 +224,10 @@ def _read_folder(reader: Reader, files: Sequence[File], root: str, options: Read
         return _stacked(reads, root)
     titles = ", ".join(Path(file.name).name for file, _ in reads[:4]) + (", ..." if len(reads) > 4 else "")
     raise VotesError(
-        "several", f"{root} holds {len(reads)} tables that differ in their columns: {titles}", "name-file", {"file": root}
+        "several",
+        f"{root} holds {len(reads)} tables that differ in their columns: {titles}",
+        "name-file",
+        {"file": root},
     )
 
 
@@ -232,7 +237,9 @@ def _stacked(reads: Sequence[tuple[File, Read]], root: str) -> Read:
     try:
         table = pa.concat_tables(plain, promote_options="permissive")
     except pa.ArrowException as error:
-        raise VotesError("types", f"the tables in {root} do not fit together: {error}", where={"file": root}) from None
+        raise VotesError(
+            "types", f"the tables in {root} do not fit together: {error}", where={"file": root}
+        ) from None
     first = reads[0][1]
     return replace(first, table=table, how=f"{first.how} in {len(reads):,} files")
 
@@ -340,7 +347,11 @@ def _truth_beside(read: Read, roles: Roles) -> list[Note]:
         if title not in used and plain_title(title) in ("truth", "gold", "ground_truth", "gold_label", "expected")
     ]
     return [
-        Note(f"Column {title!r} was left out, for its name says that it is the truth", "score-truth", {"column": repr(title)})
+        Note(
+            f"Column {title!r} was left out, for its name says that it is the truth",
+            "score-truth",
+            {"column": repr(title)},
+        )
         for title in found[:1]
     ]
 

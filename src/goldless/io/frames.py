@@ -148,5 +148,7 @@ def distinct_in(column: Any) -> list:
     """Return the distinct values of a column, None perhaps among them."""
     if pa.types.is_dictionary(column.type):
         parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        return [value for part in parts for value in part.dictionary.take(part.indices.unique().drop_null()).to_pylist()]
+        return [
+            value for part in parts for value in part.dictionary.take(part.indices.unique().drop_null()).to_pylist()
+        ]
     return column.unique().to_pylist()

@@ -1,4 +1,4 @@
-"""What the columns of a table are: votes, names of items, truth, and what is none of these; a wide table or a long one."""
+"""What the columns of a table are: votes, names of items, truth, or none of these; a wide table or a long one."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
     found: list[str | None] = []
     for given, known in zip(asked, (_ITEM_NAMES, _VOTER_NAMES, _LABEL_NAMES), strict=True):
         taken = {*asked, *found}
-        found.append(given or next((plain[word] for word in known if word in plain and plain[word] not in taken), None))
+        found.append(
+            given or next((plain[word] for word in known if word in plain and plain[word] not in taken), None)
+        )
     item, voter, label = found
     if item is not None and voter is not None and label is not None:
         return Roles(item, voter, label)
@@ -136,17 +138,16 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
         raise VotesError("no-columns", f"{name} has no column of votes left", where={"file": name})
     notes: list[Note] = []
     truths = [column for column in voters if plain_title(column.name) in TRUTH_NAMES] if table.named else []
-    if truths and len(voters) - len(truths) >= _ENOUGH_VOTERS:
-        if options.truth is None:
-            notes += [
-                Note(
-                    f"Column {column.name!r} was left out, for its name says that it is the truth",
-                    "score-truth",
-                    {"column": repr(column.name)},
-                )
-                for column in truths
-            ]
-            voters = [column for column in voters if column not in truths]
+    if truths and len(voters) - len(truths) >= _ENOUGH_VOTERS and options.truth is None:
+        notes += [
+            Note(
+                f"Column {column.name!r} was left out, for its name says that it is the truth",
+                "score-truth",
+                {"column": repr(column.name)},
+            )
+            for column in truths
+        ]
+        voters = [column for column in voters if column not in truths]
     left = _metadata(voters) if options.rules.classes is None else []
     if left:
         voters = [column for column in voters if column not in left]
@@ -207,7 +208,8 @@ def _metadata(columns: Sequence[Column]) -> list[Column]:
     apart = {
         number
         for number, column in enumerate(columns)
-        if number not in few or (column.values and _is_apart(number, words, few) and _is_no_rule(column, words[number]))
+        if number not in few
+        or (column.values and _is_apart(number, words, few) and _is_no_rule(column, words[number]))
     }
     kept = [number for number in range(len(columns)) if number not in apart]
     if not apart:
@@ -273,7 +275,7 @@ def _worst_stranger(columns: Sequence[Column]) -> Column | None:
 
 
 def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
-    """Return the column that names items: by its own name, or the first by holding many values that no other holds."""
+    """Return the column that names items: by its name, or the first by holding many values that no other holds."""
     if len(columns) < 2:
         return None
     first, others = columns[0], columns[1:]

@@ -103,7 +103,7 @@ class VotesFile:
         return self.votes.items if self.votes is not None else self._numbers.items
 
     @property
-    def X(self) -> Votes | LabelTable:  # noqa: N802
+    def X(self) -> Votes | LabelTable:
         """What estimators are given: encoded votes, or numbers."""
         return self.votes if self.votes is not None else self._numbers
 

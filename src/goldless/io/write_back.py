@@ -74,10 +74,10 @@ Writer = Callable[[Labels], bytes]
 
 
 def writer_for(path: str, table: VotesFile | None) -> Writer | None:
-    """Return what writes labels to a file with such an ending beyond plain tables; refuse endings that are not written.
+    """Return what writes labels to a file with such an ending, None for plain tables; refuse what votes are not.
 
-    ``.vcf`` and ``.vcf.gz`` go with variant calls; ``.<format>.json``, ``.<format>.jsonl`` and ``.<format>.csv``, such as
-    ``labels.langfuse.csv``, are what that tool imports.
+    ``.vcf`` and ``.vcf.gz`` go with variant calls; ``.<format>.json``, ``.<format>.jsonl`` and ``.<format>.csv``, such
+    as ``labels.langfuse.csv``, are what that tool imports.
     """
     name = path.lower()
     if name.endswith((".vcf", ".vcf.gz")):
@@ -97,8 +97,8 @@ def writer_for(path: str, table: VotesFile | None) -> Writer | None:
 _INFO = (
     '##INFO=<ID=GOLDLESS_P,Number=A,Type=Float,Description="Probability that the variant is real, from the callers '
     'alone">',
-    '##INFO=<ID=GOLDLESS_NEFF,Number=A,Type=Float,Description="Supporting callers, a group that shares errors counted '
-    'once">',
+    '##INFO=<ID=GOLDLESS_NEFF,Number=A,Type=Float,Description="Supporting callers, a group that shares errors '
+    'counted once">',
 )
 
 
@@ -108,7 +108,7 @@ def write_vcf(labels: Labels) -> bytes:
     p = dict(zip(map(str, labels.names), labels.positive().tolist(), strict=True))
     support = labels.support if labels.support is not None else np.zeros(len(labels.codes))
     n_eff = dict(zip(map(str, labels.names), support.tolist(), strict=True))
-    about = f"##goldless=<callers=\"{','.join(table.voters)}\",items={table.n_items}>"
+    about = f'##goldless=<callers="{",".join(table.voters)}",items={table.n_items}>'
     if table.format == "vcf" and len(table.files) == 1:
         lines = _annotated(File(table.files[0]), p, n_eff, about)
     else:
@@ -217,7 +217,10 @@ def _template(tasks: list[dict]) -> dict | None:
 def _argilla(labels: Labels) -> bytes:
     """Return records with a suggestion each."""
     found, records = labels.by_item(), _only(labels).records
-    asked = next((key.removesuffix(".responses") for record in records for key in record if key.endswith(".responses")), "label")
+    asked = next(
+        (key.removesuffix(".responses") for record in records for key in record if key.endswith(".responses")),
+        "label",
+    )
     for number, record in enumerate(records):
         label = found.get(str(record.get("id", number + 1)))
         if label is not None:
@@ -259,9 +262,13 @@ def _inspect(labels: Labels) -> bytes:
     for name, (label, p) in labels.by_item().items():
         sample, _, epoch = name.rpartition("#")
         out.append(
-            {"id": sample or name, "epoch": int(epoch) if sample and epoch.isdigit() else 1, "goldless_label": label,
-             "goldless_p": p}
-        )  # fmt: skip
+            {
+                "id": sample or name,
+                "epoch": int(epoch) if sample and epoch.isdigit() else 1,
+                "goldless_label": label,
+                "goldless_p": p,
+            }
+        )
     return _as_lines(out)
 
 
@@ -275,7 +282,7 @@ def _rows(header: list[str], rows: list[list[Any]]) -> bytes:
 
 def _langfuse(labels: Labels) -> bytes:
     """Return scores as the API of Langfuse takes them."""
-    kind = "BOOLEAN" if set(labels.classes) <= {0, 1, True, False} else "CATEGORICAL"
+    kind = "BOOLEAN" if set(labels.classes) <= {0, 1} else "CATEGORICAL"
     rows = [
         [name, AGENT, int(label) if kind == "BOOLEAN" else label, kind, "API", f"probability {p}"]
         for name, (label, p) in labels.by_item().items()

@@ -25,7 +25,9 @@ def check_ending(path: str, endings: Sequence[str] = ENDINGS) -> None:
     """Refuse an ending that is not written, rather than write something else under it."""
     if not path.lower().endswith(tuple(endings)):
         raise VotesError(
-            "output", f"labels are written to a file that ends in {', '.join(endings)}; got {path!r}", where={"file": path}
+            "output",
+            f"labels are written to a file that ends in {', '.join(endings)}; got {path!r}",
+            where={"file": path},
         )
 
 
@@ -61,7 +63,7 @@ def _array(values: Sequence[Any]) -> pa.Array:
 
 
 class LabelWriter:
-    """Rows of (item, label, probabilities), batch by batch, as Parquet, CSV, TSV or JSON lines by the end of the path.
+    """Rows of (item, label, probabilities) in batches, as Parquet, CSV, TSV or JSON lines by the end of the path.
 
     Two classes have one probability, that of the positive class; more have one each.
 

@@ -179,7 +179,7 @@ def _grade(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool) else None
 
 
-_LETTERS = {"C": "C", "I": "I", "P": "P", "N": "N", True: "C", False: "I", 1: "C", 0: "I"}
+_LETTERS = {"C": "C", "I": "I", "P": "P", "N": "N", True: "C", False: "I"}  # 1 and 0 equal True and False
 
 
 def _one_kind_of_grade(rows: list[tuple]) -> tuple[list[tuple], tuple[Note, ...]]:
@@ -283,7 +283,7 @@ def _provider(result: dict) -> str:
 
 
 def promptfoo_items(results: Sequence[dict]) -> list[str]:
-    """Return how each output that was judged is called: by its test, and its prompt and provider if there are several."""
+    """Return how each output that was judged is called: by its test, prompt and provider."""
     tests, prompts, providers = (_distinct(map(of, results)) for of in (_test_of, _prompt_of, _provider))
     return [
         _joined(
@@ -337,7 +337,7 @@ def _prompt_of(result: dict) -> str:
 def _openai_log(documents: list[Document], options: ReaderOptions) -> Read:
     rows = []
     for document in documents:
-        spec = next((record["spec"] for record in document.records if "spec" in record), {})
+        spec = next((record["spec"] for record in document.records if "spec" in record), dict[str, Any]())
         voter = ", ".join(spec.get("completion_fns") or ()) or document.file.stem
         rows += [
             (record["sample_id"], voter, record["data"].get("correct"))
@@ -442,7 +442,7 @@ def _mt_single(documents: list[Document], options: ReaderOptions) -> Read:
 def _mt_pair(documents: list[Document], options: ReaderOptions) -> Read:
     records = [record for document in documents for record in document.records]
     pairs = _distinct((record["model_1"], record["model_2"]) for record in records)
-    rows = []
+    rows: list[tuple] = []
     for record in records:
         models = f"{record['model_1']} / {record['model_2']}" if len(pairs) > 1 else ""
         item = _joined(record["question_id"], f"turn {record.get('turn', 1)}", models)
@@ -471,7 +471,7 @@ _FLIPPED = {"A>B": "B>A", "B>A": "A>B", "A=B": "A=B"}
 
 
 def _judgebench(documents: list[Document], options: ReaderOptions) -> Read:
-    rows = []
+    rows: list[tuple] = []
     for document in documents:
         for record in document.records:
             games = [_FLIPPED[d] if (d := j.get("decision")) in _FLIPPED else None for j in record["judgments"]]
@@ -501,10 +501,14 @@ def _arena(documents: list[Document], options: ReaderOptions) -> Read:
 
 
 FORMATS = (
-    JsonFormat("lm_eval", "lm-evaluation-harness samples_*.jsonl", ("doc_id", "resps", "filtered_resps"), _lm_eval, True),
+    JsonFormat(
+        "lm_eval", "lm-evaluation-harness samples_*.jsonl", ("doc_id", "resps", "filtered_resps"), _lm_eval, True
+    ),
     JsonFormat("helm", "HELM per_instance_stats.json", ("instance_id", "train_trial_index", "stats"), _helm, True),
     JsonFormat("rewardbench", "RewardBench outputs", ("scores_chosen", "scores_rejected"), _rewardbench, True),
-    JsonFormat("promptfoo", "promptfoo results (versions 2 to 4)", ("results", "prompt", "success", "vars"), _promptfoo),
+    JsonFormat(
+        "promptfoo", "promptfoo results (versions 2 to 4)", ("results", "prompt", "success", "vars"), _promptfoo
+    ),
     JsonFormat("openai_evals_log", "OpenAI evals log", ("spec", "completion_fns", "sample_id"), _openai_log, True),
     JsonFormat("openai_evals", "OpenAI evals export", ("data_source_idx", "grades"), _openai_export, True),
     JsonFormat("deepeval", "DeepEval test runs", ("testCases", "metricsData"), _deepeval),
@@ -512,7 +516,9 @@ FORMATS = (
         *("braintrust", "Braintrust experiments", ("id", "scores", "input", "output"), _braintrust),
         without=("eval_id", "results"),
     ),
-    JsonFormat("alpaca_eval", "AlpacaEval annotations.json", ("annotator", "preference", "generator_1"), _alpaca, True),
+    JsonFormat(
+        "alpaca_eval", "AlpacaEval annotations.json", ("annotator", "preference", "generator_1"), _alpaca, True
+    ),
     JsonFormat("mt_bench_single", "MT-Bench grades", ("question_id", "judge", "score", "turn"), _mt_single, True),
     JsonFormat("mt_bench_pair", "MT-Bench comparisons", ("question_id", "g1_winner", "g2_winner"), _mt_pair, True),
     JsonFormat("judgebench", "JudgeBench judgments", ("pair_id", "judgments", "decision"), _judgebench, True),

@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Any
 
 from goldless.errors import Note, VotesError
-from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.files import find_files, preset_for
+from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.readers.base import MAX_COLUMNS, empty_file, too_wide
 from goldless.io.readers.columns import Columns, column_of
 from goldless.io.readers.registry import sniff

@@ -1,4 +1,4 @@
-"""Delimited text: what separates the cells and whether the first line is a header is found out, Arrow reads the rest."""
+"""Delimited text: what separates cells and whether there is a header is found out, Arrow reads the rest."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ def read_text(file: File, options: ReaderOptions) -> Read:
         raise bad_text(name, error) from None
     if not table.num_rows:
         raise empty_file(name, "has a header but no rows" if header else "is empty")
-    names = [text.strip() for text in head[0]] if header else [f"voter {number + 1}" for number in range(len(head[0]))]
+    names = (
+        [text.strip() for text in head[0]] if header else [f"voter {number + 1}" for number in range(len(head[0]))]
+    )
     what = "TSV" if delimiter == "\t" else "CSV" if delimiter == "," else f"text separated by {called(delimiter)}"
     how = what + ("" if header else " without a header")
     return Read(table.rename_columns(names), how, named=header, certain=False)

@@ -58,7 +58,11 @@ class Calls:
 class VcfReader:
     """VCF in all its forms."""
 
-    name, title, together = "vcf", "VCF: several callers' files, CALLERS, SUPP_VEC, SomaticSeq, set=, merged samples", True
+    name, title, together = (
+        "vcf",
+        "VCF: several callers' files, CALLERS, SUPP_VEC, SomaticSeq, set=, merged samples",
+        True,
+    )
 
     def sniff(self, file: File) -> float | None:
         """Return that it begins like VCF or BCF."""
@@ -73,9 +77,7 @@ class VcfReader:
         notes: list[Note] = []
         if len(single) > 1:
             if joint:
-                notes.append(
-                    Note(f"Left out, for they hold the calls of several callers already: {_names(joint)}")
-                )
+                notes.append(Note(f"Left out, for they hold the calls of several callers already: {_names(joint)}"))
             calls = [vcf.single(caller, options.every_call) for vcf, caller in _callers(single)]
             how = f"{len({c for part in calls for c in part.callers})} callers' VCF files, joined on {_KEY}"
         elif joint:
@@ -241,7 +243,9 @@ class _Vcf:
             calls.callers = tuple(f"caller {number + 1}" for number in range(width))
         for site, said in rows:
             if len(said) != width:
-                raise VotesError("ragged", f"{self.file.name}: {self.form} has {len(said)} entries at {item_name(site)}")
+                raise VotesError(
+                    "ragged", f"{self.file.name}: {self.form} has {len(said)} entries at {item_name(site)}"
+                )
             calls.votes[site] = said
         return calls
 
@@ -257,7 +261,10 @@ class _Vcf:
         elif self.form == "set":
             found = _callers_of_set(info.get("set", ""), seen, every_call)
         else:
-            return [None if bit in (".", "") else int(bit not in ("0", "0.0")) for bit in info.get(self.form, "").split(",")]
+            return [
+                None if bit in (".", "") else int(bit not in ("0", "0.0"))
+                for bit in info.get(str(self.form), "").split(",")
+            ]
         seen.update(dict.fromkeys(found))
         return set(found)
 
@@ -377,7 +384,9 @@ def _split_off_truth(files: Sequence[File], options: ReaderOptions) -> tuple[lis
             return named, [file for file in files if file not in named]
     found = [file for file in files if len(files) > 1 and _TRUTH_WORDS.search(Path(file.name).name)]
     if asked is not None and not found:
-        raise VotesError("unknown-column", f"no file {asked!r} is among the {len(files)} files", where={"column": asked})
+        raise VotesError(
+            "unknown-column", f"no file {asked!r} is among the {len(files)} files", where={"column": asked}
+        )
     return found, [file for file in files if file not in found]
 
 
