@@ -141,7 +141,8 @@ def test_truth_is_split_off_and_never_a_voter():
     left = read(text)
     assert left.votes.voters.tolist() == ["ann", "bob"]
     assert str(left.notes[0]) == (
-        "Column 'truth' was left out, for its name says that it is the truth; to score against it, pass truth='truth'."
+        "Column 'truth' was left out, for its name says that it is the truth; "
+        "to score against it, pass truth='truth'."
     )
     assert left.truth is None
     long = "item,voter,label,gold\n1,x,up,up\n1,y,down,up\n2,x,down,\n"

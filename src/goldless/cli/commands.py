@@ -17,11 +17,11 @@ import numpy as np
 import goldless as gl
 from goldless.cli.costs import named_voters
 from goldless.cli.errors import in_options
-from goldless.cli.numbers import number_lines
 from goldless.cli.explain import explanation_columns
 from goldless.cli.facts import describe_questions, facts_of, question_rows
 from goldless.cli.families import families_from
 from goldless.cli.names import voter_names
+from goldless.cli.numbers import number_lines
 from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen
 from goldless.cli.streaming import combine_stream, is_streamed

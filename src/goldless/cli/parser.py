@@ -70,8 +70,8 @@ def build_parser() -> Parser:
     combine.add_argument("--only", metavar="VOTERS", help="combine these voters only, with commas between")
     _output(
         combine,
-        "file to write; its ending says what: .csv .tsv .jsonl .json .parquet .feather .vcf .vcf.gz, or for a tool such "
-        "as .label_studio.json (default: standard output)",
+        "file to write; its ending says what: .csv .tsv .jsonl .json .parquet .feather .vcf .vcf.gz, or for a tool "
+        "such as .label_studio.json (default: standard output)",
     )
     _engine(combine)
 

@@ -394,8 +394,7 @@ def _is_long_frame(X: Any) -> bool:
     if hasattr(X, "collect_schema"):
         names = X.collect_schema().names()
     else:
-        names = getattr(X, "columns", None)
-    names = getattr(X, "column_names", None) if names is None or callable(names) else names
+        names = getattr(X, "column_names", getattr(X, "columns", None))
     if names is None or isinstance(X, list | tuple):
         return False
     titles = [title for title in names if isinstance(title, str)]

@@ -1,4 +1,4 @@
-"""What the columns of a table are: votes, names of items, truth, and what is none of these; a wide table or a long one."""
+"""What the columns of a table are: votes, names of items, truth, or none of these; a wide table or a long one."""
 
 from __future__ import annotations
 
@@ -143,17 +143,16 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
         raise VotesError("no-columns", f"{name} has no column of votes left", where={"file": name})
     notes: list[Note] = []
     truths = [column for column in voters if plain_title(column.name) in TRUTH_NAMES] if table.named else []
-    if truths and len(voters) - len(truths) >= _ENOUGH_VOTERS:
-        if options.truth is None:
-            notes += [
-                Note(
-                    f"Column {column.name!r} was left out, for its name says that it is the truth",
-                    "score-truth",
-                    {"column": repr(column.name)},
-                )
-                for column in truths
-            ]
-            voters = [column for column in voters if column not in truths]
+    if truths and len(voters) - len(truths) >= _ENOUGH_VOTERS and options.truth is None:
+        notes += [
+            Note(
+                f"Column {column.name!r} was left out, for its name says that it is the truth",
+                "score-truth",
+                {"column": repr(column.name)},
+            )
+            for column in truths
+        ]
+        voters = [column for column in voters if column not in truths]
     left = _metadata(voters) if options.rules.classes is None else []
     if left:
         voters = [column for column in voters if column not in left]
@@ -321,7 +320,7 @@ def _worst_stranger(columns: Sequence[Column]) -> Column | None:
 
 
 def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
-    """Return the column that names items: by its own name, or the first by holding many values that no other holds."""
+    """Return the column that names items: by its name, or the first by holding many values that no other holds."""
     if len(columns) < 2:
         return None
     first, others = columns[0], columns[1:]

@@ -74,10 +74,10 @@ Writer = Callable[[Labels], bytes]
 
 
 def writer_for(path: str, table: VotesFile | None) -> Writer | None:
-    """Return what writes labels to a file with such an ending beyond plain tables; refuse endings that are not written.
+    """Return what writes labels to a file with such an ending, None for plain tables; refuse what votes are not.
 
-    ``.vcf`` and ``.vcf.gz`` go with variant calls; ``.<format>.json``, ``.<format>.jsonl`` and ``.<format>.csv``, such as
-    ``labels.langfuse.csv``, are what that tool imports.
+    ``.vcf`` and ``.vcf.gz`` go with variant calls; ``.<format>.json``, ``.<format>.jsonl`` and ``.<format>.csv``, such
+    as ``labels.langfuse.csv``, are what that tool imports.
     """
     name = path.lower()
     if name.endswith((".vcf", ".vcf.gz")):
@@ -97,8 +97,8 @@ def writer_for(path: str, table: VotesFile | None) -> Writer | None:
 _INFO = (
     '##INFO=<ID=GOLDLESS_P,Number=A,Type=Float,Description="Probability that the variant is real, from the callers '
     'alone">',
-    '##INFO=<ID=GOLDLESS_NEFF,Number=A,Type=Float,Description="Supporting callers, a group that shares errors counted '
-    'once">',
+    '##INFO=<ID=GOLDLESS_NEFF,Number=A,Type=Float,Description="Supporting callers, a group that shares errors '
+    'counted once">',
 )
 
 
@@ -262,9 +262,13 @@ def _inspect(labels: Labels) -> bytes:
     for name, (label, p) in labels.by_item().items():
         sample, _, epoch = name.rpartition("#")
         out.append(
-            {"id": sample or name, "epoch": int(epoch) if sample and epoch.isdigit() else 1, "goldless_label": label,
-             "goldless_p": p}
-        )  # fmt: skip
+            {
+                "id": sample or name,
+                "epoch": int(epoch) if sample and epoch.isdigit() else 1,
+                "goldless_label": label,
+                "goldless_p": p,
+            }
+        )
     return _as_lines(out)
 
 

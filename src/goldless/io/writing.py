@@ -63,7 +63,7 @@ def _array(values: Sequence[Any]) -> pa.Array:
 
 
 class LabelWriter:
-    """Rows of (item, label, probabilities), batch by batch, as Parquet, CSV, TSV or JSON lines by the end of the path.
+    """Rows of (item, label, probabilities) in batches, as Parquet, CSV, TSV or JSON lines by the end of the path.
 
     Two classes have one probability, that of the positive class; more have one each.
 

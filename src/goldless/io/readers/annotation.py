@@ -167,7 +167,8 @@ def _prodigy(documents: list[Document], options: ReaderOptions) -> Read:
             label = answer if answer in ("accept", "reject") else None
         item = record.get("_task_hash" if several_labels and not choice else "_input_hash")
         rows.append((item, str(record.get("_annotator_id") or record.get("_session_id") or "annotator"), label))
-    return _read(rows, "Prodigy annotations" + (", choices" if choice else ", accept or reject"), name)
+    how = "Prodigy annotations" + (", choices" if choice else ", accept or reject")
+    return _read(rows, how, name, classes=None if choice else ("reject", "accept"))
 
 
 # -- Ground Truth, wrench -----------------------------------------------------------------------------------

@@ -143,7 +143,8 @@ def _read_matrix(arrays: dict[str, NDArray], chosen: str, options: ReaderOptions
     if items is not None:
         item_title = "item" if "item" not in columns else "name of the item"
         columns[item_title] = pa.array(items)
-    truth, notes = None, ()
+    truth: str | None = None
+    notes: tuple[Note, ...] = ()
     if options.truth is not None:
         labels_of_truth = arrays.get(options.truth)
         if labels_of_truth is None or labels_of_truth.shape != (len(votes),):

@@ -110,7 +110,8 @@ class InspectReader:
         how = "an Inspect log" if len(files) == 1 else f"{len(files)} Inspect logs"
         how += ", each epoch of a sample an item" if epochs > 1 else ""
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
-        return _read(rows, how, name, (*notes[:1], *more))
+        letters = {label for _, _, label in rows if label is not None} <= {"C", "I"}
+        return _read(rows, how, name, (*notes[:1], *more), classes=("I", "C") if letters else None)
 
 
 def _inspect_json(file: File) -> dict:
@@ -178,7 +179,7 @@ def _grade(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool) else None
 
 
-_LETTERS = {"C": "C", "I": "I", "P": "P", "N": "N", True: "C", False: "I", 1: "C", 0: "I"}
+_LETTERS = {"C": "C", "I": "I", "P": "P", "N": "N", True: "C", False: "I"}  # 1 and 0 equal True and False
 
 
 def _one_kind_of_grade(rows: list[tuple]) -> tuple[list[tuple], tuple[Note, ...]]:
@@ -282,7 +283,7 @@ def _provider(result: dict) -> str:
 
 
 def promptfoo_items(results: Sequence[dict]) -> list[str]:
-    """Return how each output that was judged is called: by its test, and its prompt and provider if there are several."""
+    """Return how each output that was judged is called: by its test, prompt and provider."""
     tests, prompts, providers = (_distinct(map(of, results)) for of in (_test_of, _prompt_of, _provider))
     return [
         _joined(
@@ -336,7 +337,7 @@ def _prompt_of(result: dict) -> str:
 def _openai_log(documents: list[Document], options: ReaderOptions) -> Read:
     rows = []
     for document in documents:
-        spec = next((record["spec"] for record in document.records if "spec" in record), {})
+        spec = next((record["spec"] for record in document.records if "spec" in record), dict[str, Any]())
         voter = ", ".join(spec.get("completion_fns") or ()) or document.file.stem
         rows += [
             (record["sample_id"], voter, record["data"].get("correct"))
@@ -441,7 +442,7 @@ def _mt_single(documents: list[Document], options: ReaderOptions) -> Read:
 def _mt_pair(documents: list[Document], options: ReaderOptions) -> Read:
     records = [record for document in documents for record in document.records]
     pairs = _distinct((record["model_1"], record["model_2"]) for record in records)
-    rows = []
+    rows: list[tuple] = []
     for record in records:
         models = f"{record['model_1']} / {record['model_2']}" if len(pairs) > 1 else ""
         item = _joined(record["question_id"], f"turn {record.get('turn', 1)}", models)
@@ -470,7 +471,7 @@ _FLIPPED = {"A>B": "B>A", "B>A": "A>B", "A=B": "A=B"}
 
 
 def _judgebench(documents: list[Document], options: ReaderOptions) -> Read:
-    rows = []
+    rows: list[tuple] = []
     for document in documents:
         for record in document.records:
             games = [_FLIPPED[d] if (d := j.get("decision")) in _FLIPPED else None for j in record["judgments"]]

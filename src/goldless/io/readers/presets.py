@@ -271,9 +271,11 @@ def _langsmith(read: Read, options: ReaderOptions, name: str) -> Read:
     left = [title for title in names if title not in voters and title != "id"]
     notes = (*read.notes, Note(f"Left out, for they are no feedback: {_listed(left)}")) if left else read.notes
     return _as(
-        read, "LangSmith test results, each feedback a voter", Roles("id" if "id" in names else None, voters=voters),
+        read,
+        "LangSmith test results, each feedback a voter",
+        Roles("id" if "id" in names else None, voters=voters),
         notes=notes,
-    )  # fmt: skip
+    )
 
 
 _RAGAS_TEXT = {
@@ -339,24 +341,61 @@ def _listed(names: Sequence[str]) -> str:
 
 PRESETS = (
     Preset("mturk", "Amazon Mechanical Turk batch results", lambda n: {"HITId", "WorkerId"} <= n, _mturk),
-    Preset("appen", "Appen (Figure Eight) full report", lambda n: {"_unit_id", "_trust"} <= n
-           or {"_unit_id", "_worker_id"} <= n or ("_unit_id" in n and any(t.endswith(":confidence") for t in n)), _appen),
+    Preset(
+        "appen",
+        "Appen (Figure Eight) full report",
+        lambda n: (
+            {"_unit_id", "_trust"} <= n
+            or {"_unit_id", "_worker_id"} <= n
+            or ("_unit_id" in n and any(t.endswith(":confidence") for t in n))
+        ),
+        _appen,
+    ),
     Preset("toloka", "Toloka assignments", lambda n: "ASSIGNMENT:worker_id" in n, _toloka),
-    Preset("zooniverse", "Zooniverse classifications",
-           lambda n: {"subject_ids", "user_name", "annotations"} <= n, _zooniverse),
-    Preset("langfuse", "Langfuse scores (CSV or JSON)",
-           lambda n: {"traceid", "name", "value"} <= {_plain(t) for t in n}
-           and bool({"stringvalue", "datatype", "observationid"} & {_plain(t) for t in n}), _langfuse),
-    Preset("phoenix", "Arize Phoenix annotations",
-           lambda n: "annotation_name" in n and bool({"span_id", "context.span_id"} & n), _phoenix),
-    Preset("langsmith", "LangSmith test results",
-           lambda n: sum(t.startswith("feedback.") for t in n) > 0 and any(t.startswith(("input", "output")) for t in n),
-           _langsmith),
-    Preset("label_studio_csv", "Label Studio CSV and JSON-MIN",
-           lambda n: {"annotator", "annotation_id", "id"} <= n, _label_studio),
-    Preset("ragas", "Ragas scores",
-           lambda n: {"user_input", "response"} <= n or {"question", "answer", "contexts"} <= n, _ragas),
+    Preset(
+        "zooniverse",
+        "Zooniverse classifications",
+        lambda n: {"subject_ids", "user_name", "annotations"} <= n,
+        _zooniverse,
+    ),
+    Preset(
+        "langfuse",
+        "Langfuse scores (CSV or JSON)",
+        lambda n: (
+            {"traceid", "name", "value"} <= {_plain(t) for t in n}
+            and bool({"stringvalue", "datatype", "observationid"} & {_plain(t) for t in n})
+        ),
+        _langfuse,
+    ),
+    Preset(
+        "phoenix",
+        "Arize Phoenix annotations",
+        lambda n: "annotation_name" in n and bool({"span_id", "context.span_id"} & n),
+        _phoenix,
+    ),
+    Preset(
+        "langsmith",
+        "LangSmith test results",
+        lambda n: sum(t.startswith("feedback.") for t in n) > 0 and any(t.startswith(("input", "output")) for t in n),
+        _langsmith,
+    ),
+    Preset(
+        "label_studio_csv",
+        "Label Studio CSV and JSON-MIN",
+        lambda n: {"annotator", "annotation_id", "id"} <= n,
+        _label_studio,
+    ),
+    Preset(
+        "ragas",
+        "Ragas scores",
+        lambda n: {"user_input", "response"} <= n or {"question", "answer", "contexts"} <= n,
+        _ragas,
+    ),
     Preset("promptfoo_csv", "promptfoo table (CSV)", _is_promptfoo, _promptfoo),
-    Preset("crowdkit", "crowd-kit's task, worker, label",
-           lambda n: {"task", "label"} <= n and bool({"worker", "performer"} & n), _crowdkit),
-)  # fmt: skip
+    Preset(
+        "crowdkit",
+        "crowd-kit's task, worker, label",
+        lambda n: {"task", "label"} <= n and bool({"worker", "performer"} & n),
+        _crowdkit,
+    ),
+)

@@ -202,9 +202,9 @@ def find_records(document: Document) -> tuple[list[dict], str]:
         if shared or len(rows) < len(value):
             return [{"item": key, **inner} for key, inner in value.items()], ""
     lists = [inner for inner in value.values() if isinstance(inner, list)]
-    if lists and len(lists) == len(value) and len({len(inner) for inner in lists}) == 1:
-        if not any(isinstance(cell, dict | list) for inner in lists for cell in inner):
-            return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)], ""
+    columns = lists and len(lists) == len(value) and len({len(inner) for inner in lists}) == 1
+    if columns and not any(isinstance(cell, dict | list) for inner in lists for cell in inner):
+        return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)], ""
     found = list(_lists_of_objects(value, ""))
     if found:
         where, records = max(found, key=lambda pair: len(pair[1]))
@@ -279,10 +279,8 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
             "nested", f"{name}: {_listed(dropped)} hold lists", "plain-values", {"file": name, "column": dropped[0]}
         )
     columns = [arrow_array([_scalar(record.get(title)) for record in flat]) for title in kept]
-    notes = ()
-    if dropped:
-        notes = (Note(f"Left out, for they hold lists: {_listed(dropped)}"),)
-    return pa.table(columns, names=kept), notes
+    notes = [Note(f"Left out, for they hold lists: {_listed(dropped)}")] if dropped else []
+    return pa.table(columns, names=kept), tuple(notes)
 
 
 def flatten(record: dict, prefix: str = "") -> dict[str, Any]:

@@ -58,7 +58,7 @@ def all_readers() -> tuple[Reader, ...]:
         *annotation.FORMATS,
         *(JsonReader(), TextReader()),
     )
-    return (*(found for found in _plugins() if not isinstance(found, Preset)), *own)  # type: ignore[return-value]
+    return (*(found for found in _plugins() if not isinstance(found, Preset)), *own)
 
 
 @cache
@@ -77,17 +77,19 @@ def list_formats() -> list[tuple[str, str]]:
     'Langfuse scores (CSV or JSON)'
     """
     titles: dict[str, str] = {}
-    for one in (*all_readers(), *all_presets()):
+    known: tuple[Reader | Preset, ...] = (*all_readers(), *all_presets())
+    for one in known:
         titles.setdefault(one.name, one.title)
     return sorted(titles.items())
 
 
 def named(name: str) -> Reader | Preset:
     """Return the format of a name."""
-    for one in (*all_readers(), *all_presets()):
+    known: tuple[Reader | Preset, ...] = (*all_readers(), *all_presets())
+    for one in known:
         if one.name == name:
             return one
-    names = [known for known, _ in list_formats()]
+    names = [title for title, _ in list_formats()]
     raise VotesError("format", f"there is no format {name!r}{nearest(name, names) or ''}", "list-formats")
 
 

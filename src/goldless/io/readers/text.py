@@ -1,4 +1,4 @@
-"""Delimited text: what separates the cells and whether the first line is a header is found out, Arrow reads the rest."""
+"""Delimited text: what separates cells and whether there is a header is found out, Arrow reads the rest."""
 
 from __future__ import annotations
 

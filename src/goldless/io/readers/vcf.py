@@ -263,7 +263,7 @@ class _Vcf:
         else:
             return [
                 None if bit in (".", "") else int(bit not in ("0", "0.0"))
-                for bit in info.get(self.form, "").split(",")
+                for bit in info.get(str(self.form), "").split(",")
             ]
         seen.update(dict.fromkeys(found))
         return set(found)
@@ -426,14 +426,14 @@ def _join(parts: Sequence[Calls]) -> Calls:
 
 
 def variant_type(site: Site) -> str:
-    """Return SNV, MNV, indel, or the type of a structural variant."""
+    """Return SNV (of one base or several), indel, or the type of a structural variant."""
     _, _, reference, alternative = site
     if alternative.startswith("<"):
         return alternative.strip("<>").partition(":")[0]
     if "[" in alternative or "]" in alternative:
         return "BND"
     if len(reference) == len(alternative):
-        return "SNV" if len(reference) == 1 else "MNV"
+        return "SNV"
     return "indel"
 
 
