@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 import goldless as gl
-from goldless.cli.commands import read_and_fit, same_file, table_of, tell_reader, write_json, write_lines
+from goldless.cli.commands import read_and_fit, same_file, tell_reader, write_json, write_lines
 from goldless.cli.facts import facts_of, item_names
 from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.program import program
 from goldless.cli.screens import audit_screen
 from goldless.cli.terminal import Style, clean
 from goldless.diagnosis.result import plain
+from goldless.io.writing import table_bytes
 from goldless.io.files import VotesFile
 from goldless.spelling import nearest
 
@@ -50,7 +51,7 @@ def _draw(arguments: argparse.Namespace) -> None:
         )
     ]
     if arguments.output not in (None, "-") or not arguments.json:
-        write_output(arguments.output, table_of(list(_COLUMNS), rows, arguments.output or "-"))
+        write_output(arguments.output, table_bytes(list(_COLUMNS), list(zip(*rows, strict=True)), arguments.output or "-"))
     needed = plan.labels_for(_HALF_WIDTH)
     if arguments.json:
         write_json(

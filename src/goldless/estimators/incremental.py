@@ -129,7 +129,7 @@ def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
 
 
 def _added_up(
-    coded: list[Codes], n_symbols: int, counts: list[NDArray[np.int64] | None]
+    coded: list[Codes], n_symbols: int, counts: list[NDArray[np.int64]]
 ) -> PatternTable | SparseRows:
     """Return the distinct rows of all parts, or the rows themselves where most votes are missing."""
     if any(isinstance(codes, SparseCodes) for codes in coded):

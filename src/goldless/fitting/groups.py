@@ -82,7 +82,7 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
     if isinstance(structure, str) and structure == "paper":
         found = assign_groups(covariance, n_groups=n_groups, score=score)
         groups, path = found.groups, found.residual_path
-    elif isinstance(structure, str) and structure == "search" and _can_be_searched(votes):
+    elif isinstance(structure, str) and structure == "search" and can_be_searched(votes):
         searched = _search(estimate, compared, votes.n_items, n_fitted)
         groups = groups if searched is None else searched.groups
     if groups.max() == 0:  # one group of all: its latent is Y
@@ -113,7 +113,7 @@ def with_groups(votes: FitVotes, found: FoundGroups, groups: NDArray[np.int64]) 
     return replace(found, groups=groups, v_on=v_on, v_off=v_off, residual=fit.value)
 
 
-def _can_be_searched(votes: FitVotes) -> bool:
+def can_be_searched(votes: FitVotes) -> bool:
     """Whether there are enough voters, and if they say numbers, ten items for each of them.
 
     Ranks of 20 to 35 readers on 150 items merged 10 to 13 of them away, and cost 3 to 9 points of AUC.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from goldless.errors import warn_user
 from goldless.fitting.core import FitVotes
 from goldless.fitting.fitted import Fitted
-from goldless.fitting.groups import items_to_search
+from goldless.fitting.groups import can_be_searched
 from goldless.fitting.number_facts import auc_of, direction_of
 from goldless.fitting.numbers import consensus_of
 from goldless.votes.votes import voter_name
@@ -30,7 +30,7 @@ def warn_about_numbers(votes: FitVotes, fitted: Fitted) -> None:
     if len(flat):
         warn_user(f"Nine answers in ten are the same number or nearly so: {_named(fitted, flat)}.")
     n_voters = len(votes.voters)
-    if n_voters >= 4 and votes.n_items < items_to_search(votes):
+    if n_voters >= 4 and not can_be_searched(votes):
         warn_user(f"{votes.n_items} items for {n_voters} voters: too few to find groups from numbers (10 a voter).")
     table = votes.counted.sketch.table
     labels = fitted.decide(fitted.log_likelihood(table.codes))

@@ -104,7 +104,7 @@ def encode_numbers(table: LabelTable, rules: LabelRules, kinds: tuple[str, ...],
         seen = "every voter always gives the same number" if not np.isnan(answers).all() else "all votes are missing"
         raise VotesError("one-class" if not np.isnan(answers).all() else "no-votes", f"Nothing to combine: {seen}")
     bins = Bins.of(levels, kinds, sign, rules.numbers.positive_from)
-    return Votes(bins.codes(answers), score_classes(rules), table.voters, table.items, bins, answers)
+    return Votes(bins.codes(answers), score_classes(rules), table.voters, table.items, bins, answers=answers)
 
 
 def encode_in_bins(table: LabelTable, rules: LabelRules, classes: NDArray, bins: Bins) -> Votes:

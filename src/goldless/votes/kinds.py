@@ -219,6 +219,8 @@ def reading_of_numbers(
     if found == ["ordinal"] and ends:
         what = f"grades {ends}"
     low = int((sign < 0).sum())
-    way = "higher = positive" if not low else "lower = positive" if low == len(sign) else f"lower = positive for {low}"
+    way = (
+        "higher = positive" if not low else "lower = positive" if low == len(sign) else f"lower = positive for {low}"
+    )
     cut = "" if positive_from is None else f", positive from {positive_from:g}"
     return Note(f"{len(kinds)} voters, {what} (ordered, {way}{cut}", "if-names")
