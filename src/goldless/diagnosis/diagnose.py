@@ -246,7 +246,7 @@ def _voters_on_real_panels(
     panel: PanelVotes, accuracy: NDArray[np.float64], of_model: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return what was true of such voters of real panels; what is known, or says nothing, stays as it is."""
-    if panel.balance_is_a_guess:
+    if panel.without_reference:
         return np.full(of_model.shape, np.nan)
     n_votes = panel.table.pairs.cast.sum(axis=0)
     found = reference_class(panel.n_classes).of_voters(accuracy, n_votes, panel.n_classes)
@@ -260,6 +260,9 @@ def _share_on_real_panels(
     """Return what was true of the class balance of real panels; what is known stays as it is."""
     if panel.known.class_prior is not None:
         return of_model
+    if panel.without_reference:
+        without["class_balance_interval"] = panel.without_reference
+        return np.full(of_model.shape, np.nan)
     share = float(panel.fitted.model.class_prior[-1])
     found = reference_class(panel.n_classes).of_class_share(share)
     if found is None:
@@ -272,8 +275,8 @@ def _on_real_panels(
     panel: PanelVotes, expected: dict[str, Expectation], without: dict[str, str]
 ) -> dict[str, Expectation]:
     """Return what is expected with what was true of real panels that looked like this one."""
-    if panel.balance_is_a_guess:
-        without["expected"] = "most votes come from voters that only ever say one class, which too few panels have"
+    if panel.without_reference:
+        without["expected"] = panel.without_reference
         return expected
     known, n_classes = reference_class(panel.n_classes), panel.n_classes
     majority = expected["majority vote"].balanced_accuracy

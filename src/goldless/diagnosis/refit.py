@@ -163,6 +163,15 @@ class PanelVotes:
         facts = self.fitted.facts
         return self.known.class_prior is not None and (facts is None or facts.class_prior is None)
 
+    @property
+    def without_reference(self) -> str | None:
+        """Why no real panels are known that looked like this one; None if there are such panels."""
+        if self.fitted.separation is not None:
+            return "no real panels of numbers are in the reference class yet"
+        if self.balance_is_a_guess:
+            return "most votes come from voters that only ever say one class, which too few panels have"
+        return None
+
     @cached_property
     def free_fit(self) -> EMResult:
         """The model of the core voters, refitted from where it is without a prior on the class balance."""

@@ -56,7 +56,6 @@ def cut_fit(fitted: Fitted) -> Fitted:
         patterns=None,
         bins=None,
         symbol_share=None,
-        separation=None,
         number_cut=0.0,
     )
 
