@@ -63,6 +63,7 @@ def combine_stream(arguments: argparse.Namespace) -> None:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
+                options["at_least"] = facts.pop("at_least", None)
                 model = gl.LatentSML(**options).fit(stream, **facts)
         with Progress("Labelling", arguments.quiet):
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))
