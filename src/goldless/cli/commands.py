@@ -329,10 +329,12 @@ def _lower_is_positive(voters: list[str | None] | None) -> bool | list[str]:
 def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[Any, list[str]]:
     """Fit the default model, with what is known besides the votes; return it and its warnings as sentences."""
     options: dict[str, Any] = {} if structure is None else {"structure": structure}
+    options["at_least"] = facts.pop("at_least", None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = gl.LatentSML(**options).fit(table.votes, **facts)
-    return model, [str(warning.message) for warning in caught]
+    unseen = [] if model.fitted_.unseen is None else [str(model.fitted_.unseen)]
+    return model, [*(str(warning.message) for warning in caught), *unseen]
 
 
 def same_file(arguments: argparse.Namespace) -> str:

@@ -20,8 +20,10 @@ _SUMS_TO_ONE = 0.005  # shares are written with two digits or more
 
 
 def facts_of(arguments: argparse.Namespace, votes: Votes | VoteStream) -> dict[str, Any]:
-    """Return the keyword arguments of ``LatentSML.fit`` that the options say."""
+    """Return the keyword arguments of ``LatentSML.fit`` that the options say, and ``at_least`` of the estimator."""
     facts: dict[str, Any] = {}
+    if arguments.at_least is not None:
+        facts["at_least"] = arguments.at_least
     if arguments.anchors is not None or arguments.class_balance is not None:
         opened = votes.open() if isinstance(votes, VoteStream) else votes
         if isinstance(opened, VoteSource):

@@ -263,6 +263,13 @@ def _fitting() -> Parser:
     known = parent.add_argument_group("what is known besides the votes")
     known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")
     known.add_argument(
+        "--at-least",
+        type=int,
+        metavar="N",
+        help="items are in the file only because at least N voters call them positive, as in merged variant calls; 0: "
+        "not so (default: as the file says)",
+    )
+    known.add_argument(
         "--class-balance",
         type=_balance,
         metavar="P",

@@ -64,6 +64,7 @@ def combine_stream(arguments: argparse.Namespace) -> None:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
+                options["at_least"] = facts.pop("at_least", None)
                 majority = arguments.method == "majority"
                 model = gl.MajorityVote().fit(stream) if majority else gl.LatentSML(**options).fit(stream, **facts)
         with Progress("Labelling", arguments.quiet), warnings.catch_warnings(record=True) as caught_later:

@@ -19,11 +19,11 @@ from goldless.votes.unseen import UnseenRows
 
 FEWEST_CALLERS = 4  # three have as many rates as there are patterns that are seen
 _Z = 1.959963984540054
-_RESAMPLES = 50
-_FEW_RESAMPLES = 15  # of many patterns
+_RESAMPLES = 20
+_FEW_RESAMPLES = 8  # of many patterns
 _MANY_PATTERNS = 1 << 12
-_ITERATIONS = 1000
-_TOL = 1e-8
+_ITERATIONS = 200
+_TOL = 1e-7
 _IMPLAUSIBLE = 10.0  # times the upper end of the interval: no number of candidate items, whatever else it counts
 
 

@@ -1,0 +1,142 @@
+"""Crowds: time and memory of long tables beside crowd-kit, and rows that nobody called.
+
+``python -m research.benchmarks.crowds time | truncation``; the first makes a long table, reads it and fits it in a
+process of its own, and with ``PEER_PYTHON`` set to an interpreter that has crowd-kit runs its Dawid-Skene on the same
+table, one after the other. Times are of reading a Parquet file, and of fit and predict; memory is the peak of the
+process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import goldless as gl
+from research.benchmarks.timing import print_table
+
+CASES = {"10^5 workers, 10^6 votes": (200_000, 100_000, 5), "9,900 workers, 10^6 votes": (200_000, 9_900, 5)}
+
+_OURS = """
+import json, resource, sys, time, warnings
+import numpy as np, pyarrow.parquet as pq, goldless as gl
+warnings.simplefilter("ignore")
+small = {"task": np.repeat(np.arange(600), 3), "worker": np.tile(np.arange(9), 200), "label": np.arange(1800) % 4}
+import pyarrow as pa
+make = getattr(gl, sys.argv[2])
+from goldless.votes.long import LongVotes
+from goldless.votes.votes import Votes
+warm = LongVotes.of(small["task"], small["worker"], small["label"], 600, 9, repeats="first")
+warm = Votes(warm.sparse, np.arange(4))
+make().fit(warm).predict(warm)  # compiled kernels are loaded
+start = time.perf_counter()
+table = gl.read_votes(sys.argv[1])
+read = time.perf_counter()
+model = make().fit(table)
+labels = model.predict(table)
+done = time.perf_counter()
+truth = np.load(sys.argv[3])
+right = float((labels.astype(int) == truth[table.items.astype(int)]).mean())
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+print(json.dumps({"read": read - start, "fit": done - read, "memory": peak, "right": right}))
+"""
+
+_PEER = """
+import json, resource, sys, time
+import numpy as np, pandas as pd
+from crowdkit.aggregation import DawidSkene
+frame = pd.read_parquet(sys.argv[1])
+start = time.perf_counter()
+labels = DawidSkene(n_iter=100).fit_predict(frame)
+done = time.perf_counter()
+truth = np.load(sys.argv[3])
+right = float((labels.to_numpy() == truth[labels.index.to_numpy()]).mean())
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+print(json.dumps({"read": 0.0, "fit": done - start, "memory": peak, "right": right}))
+"""
+
+
+def long_table(n_items: int, n_workers: int, n_votes: int, n_classes: int = 4, seed: int = 1):
+    """Return a long table of votes on items, each by a few workers, and the truth."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, n_classes, n_items)
+    items, workers = np.repeat(np.arange(n_items), n_votes), rng.integers(0, n_workers, n_items * n_votes)
+    _, first = np.unique(items * n_workers + workers, return_index=True)
+    items, workers = items[first], workers[first]
+    accuracy = rng.uniform(0.4, 0.95, n_workers)
+    right = rng.random(len(items)) < accuracy[workers]
+    labels = np.where(right, truth[items], rng.integers(0, n_classes, len(items)))
+    return pa.table({"task": items, "worker": workers, "label": labels}), truth
+
+
+def time_of_crowds() -> None:
+    """Time and memory of long tables, each method in a process of its own."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, shape in CASES.items():
+            table, truth = long_table(*shape)
+            path, truth_path = Path(folder) / "votes.parquet", Path(folder) / "truth.npy"
+            pq.write_table(table, path)
+            np.save(truth_path, truth)
+            runs = [(method, sys.executable, _OURS) for method in ("MajorityVote", "DawidSkene", "LatentSML")]
+            if os.environ.get("PEER_PYTHON"):
+                runs.append(("crowd-kit DawidSkene", os.environ["PEER_PYTHON"], _PEER))
+            for method, python, script in runs:
+                done = subprocess.run(
+                    [python, "-c", script, str(path), method, str(truth_path)],
+                    capture_output=True, text=True, check=True,
+                )  # fmt: skip
+                found = json.loads(done.stdout.splitlines()[-1])
+                rows.append(
+                    (name, method, f"{found['read']:.2f}", f"{found['fit']:.2f}", f"{found['memory']:.0f}",
+                     f"{100 * found['right']:.2f}")
+                )  # fmt: skip
+    print_table("Long tables, four classes", ("table", "method", "read s", "fit s", "peak MB", "right %"), rows)
+
+
+def truncation(n_draws: int = 10, n_items: int = 20_000) -> None:
+    """Balanced error on the sites that are seen: of all sites, of the file as it is, and with at_least=1."""
+    rows = []
+    for name, n_voters, share, n_grouped in (
+        ("7 callers", 7, 0.3, 0),
+        ("5 callers", 5, 0.1, 0),
+        ("3 of 7 grouped", 7, 0.3, 3),
+    ):
+        errors = []
+        for seed in range(n_draws):
+            rng = np.random.default_rng(seed)
+            real = rng.random(n_items) < share
+            source = np.where(real, rng.random(n_items) < 0.85, rng.random(n_items) < 0.15)
+            calls = []
+            for voter in range(n_voters):
+                of, grouped = (source, True) if voter < n_grouped else (real, False)
+                hit, clean = (0.9, 0.93) if grouped else (rng.uniform(0.55, 0.9), rng.uniform(0.85, 0.97))
+                calls.append(np.where(of, rng.random(n_items) < hit, rng.random(n_items) >= clean))
+            votes = np.stack(calls, axis=1).astype(np.int8)
+            seen = votes.any(axis=1)
+            models = (
+                gl.LatentSML().fit(votes),
+                gl.LatentSML().fit(votes[seen]),
+                gl.LatentSML(at_least=1).fit(votes[seen]),
+            )
+            truth = real[seen].astype(np.int8)
+            unseen = models[2].unseen_
+            errors.append(
+                [*(100 * gl.balanced_error(truth, model.predict(votes[seen])) for model in models),
+                 unseen.items / (~seen).sum(), unseen.interval[0] <= (~seen).sum() <= unseen.interval[1]]
+            )  # fmt: skip
+        mean = np.mean(errors, axis=0)
+        rows.append((name, *(f"{value:.2f}" for value in mean)))
+    header = ("case", "all sites", "file as it is", "at_least=1", "n0 / true", "interval holds it")
+    print_table("Balanced error on the sites seen, %", header, rows)
+
+
+if __name__ == "__main__":
+    {"time": time_of_crowds, "truncation": truncation}[sys.argv[1]]()
