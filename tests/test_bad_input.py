@@ -63,16 +63,15 @@ REFUSED = {
     "infinite in a frame": (pd.DataFrame({"a": [0, 1], "b": [-np.inf, 1]}), ValueError, "in row 0, column 'b'"),
     "infinite object": (table([0, 1, np.inf]), ValueError, "in row 0, column 2"),
     "many": (
-        np.arange(600.0).reshape(60, 10),
+        np.arange(600).astype(str).reshape(60, 10),
         VotesError,
-        r"at least 600 different labels, such as 0.0, 1.0, 2.0, 3.0, 4.0, \.\.\.; are these scores\?",
+        r"at least 600 different labels, such as '0', '1', '10', '100', '101', \.\.\.; are these scores\?",
     ),
-    "probabilities": ([[0.1, 0.9], [0.5, 1.0]], VotesError, r"numbers from 0 to 1, such as 0.1, .* in classes=\.\."),
     "capitals": (table(["Yes", "no"], ["yes", None]), VotesError, "'Yes' and 'yes' differ in capital letters only"),
     "minus one, zero, one": (
         [[-1, 0, 1]],
         VotesError,
-        r"missing=0 if .*, missing=-1 if .*, or classes=\[-1, 0, 1\] for three classes",
+        r"missing=0 if .*, missing=-1 if .*, classes=\[-1, 0, 1\] for three classes, or kind='ordinal'",
     ),
     "one class": ([[1, 1], [1, 1]], ValueError, r"only one class occurs in the votes \(1\)"),
     "all missing": ([[None, np.nan]], ValueError, "all votes are missing"),
@@ -223,7 +222,7 @@ def test_python_names_parameters_and_the_command_line_options(tmp_path):
     error = raised([[-1, 0, 1]])
     assert "pass missing=0 if -1 and 1 are the classes, missing=-1 if" in str(error)
     assert "pass --missing 0 if -1 and 1 are the classes, --missing -1 if" in in_options(error)
-    assert in_options(error).endswith("or --classes=-1,0,1 for three classes")
+    assert in_options(error).endswith("--classes=-1,0,1 for three classes, or --kind ordinal for three grades")
     unseen = raised([["x"]], classes=["a", "b"])
     assert in_options(unseen) == "Unknown label 'x' in row 0, column 0: the classes are 'a', 'b'"
     path = tmp_path / "votes.csv"

@@ -56,7 +56,18 @@ OTHER_TRUTH = dict.fromkeys(
     ],
     "every item needs one of the labels of the votes",
 )
-EXPECTED_FAILURES = {SpectralMetaLearner: TWO_CLASSES, OracleCI: OTHER_TRUTH}
+# sparse votes are read, what is not stored is no vote, and the data of the checks then hold nothing but ones
+ONE_CLASS = dict.fromkeys(
+    ["check_estimator_sparse_array", "check_estimator_sparse_matrix", "check_estimator_sparse_tag"],
+    "only one class occurs in the votes",
+)
+EXPECTED_FAILURES = {
+    MajorityVote: ONE_CLASS,
+    DawidSkene: ONE_CLASS,
+    SpectralMetaLearner: ONE_CLASS | TWO_CLASSES,
+    LatentSML: ONE_CLASS,
+    OracleCI: ONE_CLASS | OTHER_TRUTH,
+}
 CHECKS = parametrize_with_checks(ESTIMATORS)
 NAMES, CASES = CHECKS.args
 

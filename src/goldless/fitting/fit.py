@@ -58,7 +58,7 @@ from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
-from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.maths.tree import TreeModel, log_rates, merge_copies, probability
 from goldless.votes.engine import added
 from goldless.votes.passes import VoteSums
 from goldless.votes.sample import VoteSample
@@ -539,7 +539,7 @@ def _calibrate(
     """Return what probabilities of voters that say numbers count with, T (one scale or two classes), and the cut."""
     codes, counts = votes.table.codes, votes.table.weights
     ratio = model.log_likelihood_ratio(codes)
-    separation = scale_or_classes(ratio, model.posterior(codes)[:, 1], counts)
+    separation = scale_or_classes(ratio, probability(ratio + model.log_prior_odds), counts)
     cut = ranked.cut(codes, ratio, counts)
     ratio = ratio - cut
     line = Calibration(1.0, model.class_balance)

@@ -12,7 +12,7 @@ from goldless.errors import VotesError
 from goldless.io.arrays import LabelTable
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, distinct_labels, is_missing, short_repr
 from goldless.votes.bins import Bins, Levels
-from goldless.votes.kinds import are_in_order, check_numbers, judge_labels, judge_range, ranks_as_codes
+from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, check_numbers, judge_labels, judge_range, ranks_as_codes
 from goldless.votes.votes import Votes
 
 Counts = Callable[[int], NDArray[np.int64] | None]
@@ -54,7 +54,8 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
     judged = judge_labels(labels, integers)
     if judged != "grades":
         return judged
-    return "ordinal" if are_in_order(ranks_as_codes(answers_of(table, rules), labels), len(labels)) else "labels"
+    codes = ranks_as_codes(answers_of(table, rules)[:JUDGED_ITEMS], labels)
+    return "ordinal" if are_in_order(codes, len(labels)) else "labels"
 
 
 def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
 from goldless.spelling import nearest
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
-from goldless.votes.kinds import are_in_order, judge_labels, ranks_as_codes
+from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, judge_labels, ranks_as_codes
 
 _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),
@@ -272,7 +272,7 @@ def are_numbers(
     if judged != "grades":
         return judged != "labels"
     table = np.column_stack([column_of_numbers(column, rules) for column in filled]) if answers is None else answers()
-    return are_in_order(ranks_as_codes(table, values), len(values))
+    return are_in_order(ranks_as_codes(table[:JUDGED_ITEMS], values), len(values))
 
 
 def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:

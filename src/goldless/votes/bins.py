@@ -63,7 +63,7 @@ class Levels:
         middle = (np.cumsum(self.counts) - self.counts / 2) / self.n_answers
         cell = np.floor(np.arcsin(np.sqrt(middle)) / (np.pi / 2) * (_MOST_LEVELS // 2))
         _, inverse = np.unique(cell, return_inverse=True)
-        counts = np.bincount(inverse, self.counts)
+        counts = np.bincount(inverse, self.counts).astype(float)
         return Levels(np.bincount(inverse, self.counts * self.values) / counts, counts)
 
     @property

@@ -20,7 +20,7 @@ _FEWEST_GRADES = 4  # with three numbers one order in three looks right by chanc
 _SLACK = 0.1  # how far beyond 0 and 1 numbers may be beside probabilities of other voters
 _MOST_VOTERS = 0.75  # must stay within 0 and 1
 _JUDGED_VOTERS = 60
-_JUDGED_ITEMS = 20_000
+JUDGED_ITEMS = 4_000  # rows from which the order of grades is judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def are_in_order(codes: NDArray[np.int8], n_symbols: int) -> bool:
     n_symbols : int
     """
     busiest = np.argsort(-(codes >= 0).sum(axis=0), kind="stable")[:_JUDGED_VOTERS]
-    judged = np.ascontiguousarray(codes[:_JUDGED_ITEMS, np.sort(busiest)])
+    judged = np.ascontiguousarray(codes[:, np.sort(busiest)])
     tables = PairTables.of(judged, n_symbols).tables
     together = tables[:, :, ~np.eye(tables.shape[-1], dtype=bool)].sum(axis=2).astype(np.float64)
     together += together.T
@@ -219,8 +219,6 @@ def reading_of_numbers(
     if found == ["ordinal"] and ends:
         what = f"grades {ends}"
     low = int((sign < 0).sum())
-    way = (
-        "higher = positive" if not low else "lower = positive" if low == len(sign) else f"lower = positive for {low}"
-    )
+    way = f"lower = positive for {low}" if 0 < low < len(sign) else f"{'lower' if low else 'higher'} = positive"
     cut = "" if positive_from is None else f", positive from {positive_from:g}"
     return Note(f"{len(kinds)} voters, {what} (ordered, {way}{cut}", "if-names")
