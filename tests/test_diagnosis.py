@@ -279,13 +279,14 @@ def width(ends):
 
 def test_known_labels_narrow_intervals_that_still_hold_the_truth(few):
     held = {"sensitivity": [], "specificity": [], "class_balance": []}
+    ends_of = {name: f"{name}_interval" for name in held} | {"class_balance": "class_balance_model_interval"}
     narrower = []
     for X, y, true in few:
         without, known = diagnose_with(X, true), diagnose_with(X, true, anchors=dict(enumerate(y[:150])))
         for name, inside in held.items():
-            ends, rate = getattr(known, f"{name}_interval"), np.asarray(getattr(true, name))
+            ends, rate = getattr(known, ends_of[name]), np.asarray(getattr(true, name))
             inside.extend(np.atleast_1d((ends[..., 0] <= rate) & (rate <= ends[..., 1])))
-            narrower.append(width(ends) / width(getattr(without, f"{name}_interval")))
+            narrower.append(width(ends) / width(getattr(without, ends_of[name])))
         combined = known.expectation("combined").model_interval
         assert width(combined) < width(without.expectation("combined").model_interval)
     assert np.mean(narrower) < 0.8

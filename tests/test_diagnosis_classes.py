@@ -45,6 +45,11 @@ def diagnosis(three, fitted):
 def numbers_of(diagnosis):
     """What was recorded of a diagnosis before there were more than two classes."""
     found = diagnosis.to_dict()
+    for name in ("balanced_accuracy", "class_balance"):  # what is recorded is if the model holds
+        found[f"{name}_interval"] = found[f"{name}_model_interval"]
+    for row in found["expected"]:
+        row["interval"] = row.pop("model_interval")
+        del row["held"]
     names = json.loads(RECORD.read_text(encoding="utf-8"))["fields"]
     return {name: found[name] for name in names}
 

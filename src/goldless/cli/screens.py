@@ -104,7 +104,7 @@ def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
             ]
         )
     title = f"balanced accuracy (chance: {100 * chance:.3g} %)"
-    head = [title, "real panels", "by the model", *(["true"] if truth else []), "above chance"]
+    head = [title, "real 90 %", "model", *(["true"] if truth else []), "above chance"]
     table = [line.rstrip() for line in columns(head, rows, style, align="<>>><" if truth else "<>><")]
     return [*table, *_wrapped(clean(summary["answer"]["on_real_panels"]), style, "dim")]
 
@@ -169,8 +169,10 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
         table = columns([*header, "|", *header], rows, style, align=f"{align}<{align}", gap=1)
     else:
         table = columns(header, rows, style, align=align, gap=1)
-    note = "gr: voters of one letter echo each other; acc: balanced accuracy by the model "
-    note += f"(chance: {_share(1 / n_classes)}); 90 %: of such voters of real panels; "
+    note = (
+        f"gr: voters of one letter echo each other; acc: balanced accuracy (chance: {_share(1 / n_classes)}), 90 %: "
+    )
+    note += "of real panels; "
     if by_class:
         names = ", ".join(_cut(clean(name), 12) for name in summary["votes"]["classes"])
         unit = "per cent" if n_classes <= _IN_PER_CENT_UP_TO else "tenths"

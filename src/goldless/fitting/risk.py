@@ -61,15 +61,13 @@ class Risk:
     def sentence(self) -> str:
         """What to do about it, and why."""
         if self.n_items < self.n_voters:
-            why = f"{self.n_items:,} items are too few for {self.n_voters} voters"
+            why = f"{self.n_items:,} items for {self.n_voters} voters"
         else:
-            why = (
-                f"{self.n_items / self.n_voters:.0f} items per voter, {100 * self.own:.0f} % expected by the model, "
-                f"and {100 * self.changed:.0f} % of the labels depend on the grouping"
-            )
+            per_voter = f"{self.n_items / self.n_voters:.0f} items per voter"
+            why = f"{per_voter}, {100 * self.changed:.0f} % of the labels depend on the grouping"
         return (
-            f"Label {ENOUGH_LABELS} items before you use these labels ({why}): on real panels like this, labels fell "
-            "below 60 % or far below the majority vote more often than elsewhere."
+            f"Label {ENOUGH_LABELS} items before you use these labels ({why}): on real panels like this they failed "
+            "more often."
         )
 
 

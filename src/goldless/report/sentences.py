@@ -99,14 +99,11 @@ def on_real_panels(combined: Expected, n_panels: int) -> str:
             "some items by hand to find out."
         )
     low, high = (f"{100 * end:.0f}" for end in combined.interval)
-    said = (
-        f"The model expects {_percent(combined.balanced_accuracy)} of the combined labels. On real panels that "
-        f"looked like this one they were right on {low} to {high} % of the items (balanced accuracy; nine in ten of "
-        f"{n_panels} panels with known truth)."
+    better = "" if combined.held is None else f", and better than majority on {100 * combined.held:.0f} of 100"
+    return (
+        f"The model expects {_percent(combined.balanced_accuracy)}; on {n_panels} real panels that looked like this "
+        f"the labels were right on {low} to {high} % of items{better}."
     )
-    if combined.held is None:
-        return said
-    return f"{said} They beat the majority vote on {100 * combined.held:.0f} of 100 such panels."
 
 
 def _remedy(facts: Facts) -> str:
