@@ -122,6 +122,28 @@ def test_a_panel_prefers_families_that_are_not_in_it_yet():
     assert model.select(3, families=[None] * 10).tolist() == best
 
 
+def test_families_come_from_names_a_file_or_a_column(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["simulate", "--items", "300", "--groups", "1,1,1,1,1", "--seed", "3", "--long", "-o", "long.csv"])
+    with open("long.csv") as stream:
+        header, *lines = stream.read().splitlines()
+    place = header.split(",").index("voter")
+    (tmp_path / "long.csv").write_text(
+        "\n".join([f"{header},model", *(f"{line},{'xy'[line.split(',')[place] == 'voter 2']}" for line in lines)])
+    )
+    (tmp_path / "families.csv").write_text("voter,family\n" + "".join(f"voter {n},z\n" for n in range(1, 6)))
+    read = ["--item", "item", "--voter", "voter", "--label", "label", "-k", "2", "--json"]
+    found = {}
+    for given in ("prefix", "families.csv", "model"):
+        capsys.readouterr()
+        assert main(["select", "long.csv", *read, "--families", given]) == 0, given
+        found[given] = capsys.readouterr().out
+    assert "share the name 'voter'" in found["prefix"]
+    assert "share the name 'z'" in found["families.csv"]
+    assert main(["select", "long.csv", *read, "--families", "nothing"]) != 0
+    assert "nothing" in capsys.readouterr().err
+
+
 # -- one voice ----------------------------------------------------------------------------------------------
 
 
