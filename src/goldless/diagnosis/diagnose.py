@@ -144,6 +144,13 @@ def diagnose(
     expected, contests = _expectations(panel, uncertainty, resampled.optimism, tempered)
     clear = correlations.clear()
     public = named_groups(panel, tests)
+    for name in ("one_more", "one_more_interval"):  # of the groups that are named, by their public number
+        of_model = worth[name]
+        worth[name] = {
+            int(public[test.voters[0]]): of_model[int(panel.latent.groups[test.voters[0]])]
+            for test in tests
+            if test.named
+        }
     together = None
     if resamples > 0:
         together = _spread_pairs(panel, co_membership(panel, resamples, seeds[3], progress), 0.0)
