@@ -76,6 +76,25 @@ def test_true_groups_of_four_are_named_in_dense_panels():
     assert named == found
 
 
+def test_good_voters_that_agree_on_twenty_items_are_not_called_copies():
+    rng = np.random.default_rng(0)
+    X, y = np.full((600, 24), np.nan), rng.integers(0, 2, 600)
+    for first in range(0, 600, 20):  # items come in pages of twenty, each judged by four
+        for worker in rng.choice(22, 4, replace=False):
+            X[first : first + 20, worker] = y[first : first + 20] ^ (rng.random(20) < 0.2)
+    X[:20, 22:] = y[:20, None]  # two that judged one page, and all of it rightly
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gl.LatentSML().fit(X)
+        sparse = gl.diagnose(model, X, resamples=0)
+        dense, _ = gl.simulate_votes(500, groups=[1] * 6, random_state=0)
+        twice = np.column_stack([dense, dense[:, 2]])
+        copied = gl.diagnose(gl.LatentSML().fit(twice), twice, resamples=0)
+    assert (23, 22) in sparse.copies  # that their votes are the same is a fact
+    assert sparse.groups[22] != sparse.groups[23]  # that one repeats the other is not
+    assert copied.groups[2] == copied.groups[6]
+
+
 def test_groups_that_the_user_gave_are_named():
     X, _ = gl.simulate_votes(300, groups=[1] * 8, random_state=0)
     model = gl.LatentSML(structure=[0, 0, 0, 1, 2, 3, 4, 5]).fit(X)
