@@ -154,7 +154,7 @@ def _plan_of(
     """Make the plan again from its file, and read the labels; every line must be one that was drawn."""
     names, classes = item_names(table.votes), table.votes.classes.tolist()
     by_name = {str(label): label for label in classes}
-    rows, strata, labels = [], [], {}
+    rows, strata, labels = list[int](), list[str](), dict[int, Any]()
     size: dict[str, int] = {}
     drawn: dict[str, float] = {}
     for number, line in enumerate(lines, 2):

@@ -257,8 +257,8 @@ def _fitting() -> Parser:
     parent.add_argument(
         "--families",
         metavar="HOW",
-        help="families of voters: prefix (the first part of their names), or a CSV with the columns voter, family "
-        "(default: names that share their first part, where not all do); labels do not depend on them",
+        help="families of voters: prefix (the first part of their names), a column of a long CSV, or a CSV with the "
+        "columns voter, family (default: names that share their first part, where not all do); labels ignore them",
     )
     known = parent.add_argument_group("what is known besides the votes")
     known.add_argument("--anchors", metavar="FILE", help="known labels of a few items: a CSV of item and label")

@@ -47,12 +47,11 @@ class Contest(NamedTuple):
 def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[str]:
     """Return what the votes leave open, most important first."""
     found = []
-    near = [r for r in readings if r.margin < UNDECIDED_MARGIN and r.labels_changed > NOTABLE_CHANGE]
-    if near and not panel.groups_doubted:
-        found.append(
-            f"another grouping of the voters fits almost as well and would change "
-            f"{_percent(near[0].labels_changed, 0)} of the labels"
-        )
+    grouping = panel.fitted.grouping
+    if grouping is not None and grouping.ambiguous:  # the fit's own decision, which asking for labels follows too
+        near = [r for r in readings if r.margin < UNDECIDED_MARGIN and r.labels_changed > NOTABLE_CHANGE]
+        change = f"{_percent(near[0].labels_changed, 0)} of the labels" if near else "many labels"
+        found.append(f"another grouping of the voters fits almost as well and would change {change}")
     n_items, n_voters = panel.table.n_items, len(panel.voters)
     if n_items < FEWEST_ITEMS:
         found.append(f"{n_items} items are too few for intervals, which need {FEWEST_ITEMS} at the least")

@@ -395,7 +395,7 @@ def _labels_for(sample: Sample, half_width: float, target: str, seed: int) -> in
 
     def wide(n: int) -> bool:
         drawn = np.minimum(sample.size, n * labelled / labelled.sum())
-        scaled = sample._replace(count=sample.rates * drawn[sample.stratum])
+        scaled = sample._replace(counts=sample.rates * drawn[sample.stratum])
         ends = read(intervals(scaled, np.random.default_rng(seed)))
         return bool(np.max(ends[..., 1] - ends[..., 0]) > 2 * half_width)
 

@@ -61,7 +61,7 @@ def make_design(labels: NDArray[np.int64], margins: NDArray[np.float64], n: int,
     numbers = _shared_out(np.sqrt(np.bincount(blocks)), np.bincount(blocks), n)
     error = _FLOOR + (1 - 2 * _FLOOR) / (1 + np.exp(np.clip(_TEMPER * margins, -50, 50)))
     stratum = np.empty(len(labels), dtype=np.int64)
-    of_block, sizes, drawn = [], [], []
+    of_block, sizes, drawn = list[int](), list[int](), list[int]()
     for block, number in enumerate(numbers.tolist()):
         items = np.flatnonzero(blocks == block)
         items = items[np.lexsort([rng.random(len(items)), margins[items]])]

@@ -31,7 +31,7 @@ class Sample(NamedTuple):
         Strata of one block were made of one predicted label.
     stratum, predicted, truth : ndarray of shape (n_kinds,)
         The kinds of labelled items: stratum, code of the label under audit, code of the true label.
-    count : ndarray of shape (n_kinds,)
+    counts : ndarray of shape (n_kinds,)
         How many there are of each; need not be whole.
     n_classes : int
     """
@@ -41,7 +41,7 @@ class Sample(NamedTuple):
     stratum: NDArray[np.int64]
     predicted: NDArray[np.int64]
     truth: NDArray[np.int64]
-    count: NDArray[np.float64]
+    counts: NDArray[np.float64]
     n_classes: int
 
     @classmethod
@@ -56,7 +56,7 @@ class Sample(NamedTuple):
     ) -> Sample:
         """Count labelled items by kind."""
         kinds, count = np.unique(np.stack([stratum, predicted, truth]), axis=1, return_counts=True)
-        return cls(size, block, *kinds, count.astype(np.float64), n_classes)
+        return cls(size, block, kinds[0], kinds[1], kinds[2], count.astype(np.float64), n_classes)
 
     @property
     def by_label(self) -> bool:
@@ -66,17 +66,22 @@ class Sample(NamedTuple):
     @property
     def labelled(self) -> NDArray[np.float64]:
         """How many items of each stratum are labelled."""
-        return np.bincount(self.stratum, self.count, minlength=len(self.size))
+        return _added_up(self.stratum, self.counts, len(self.size))
 
     @property
     def rates(self) -> NDArray[np.float64]:
         """Share of each kind among the labelled items of its stratum."""
-        return self.count / self.labelled[self.stratum]
+        return self.counts / self.labelled[self.stratum]
 
     @property
     def weight(self) -> NDArray[np.float64]:
         """Share of all items that each stratum holds."""
         return self.size / self.size.sum()
+
+
+def _added_up(places: NDArray[np.int64], amounts: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return the sum of the amounts at each place."""
+    return np.bincount(places, amounts, minlength=n).astype(np.float64)
 
 
 class Shares(NamedTuple):
@@ -100,8 +105,7 @@ def estimates(sample: Sample) -> dict[str, NDArray[np.float64]]:
     share = sample.weight[sample.stratum] * sample.rates
     right = sample.predicted == sample.truth
     shares = Shares(
-        np.bincount(sample.truth, share * right, minlength=sample.n_classes),
-        np.bincount(sample.truth, share, minlength=sample.n_classes),
+        _added_up(sample.truth, share * right, sample.n_classes), _added_up(sample.truth, share, sample.n_classes)
     )
     return {name: shares.of(name, np.nan) for name in (*_OVERALL, "recall", "class_balance")}
 
@@ -185,7 +189,7 @@ def _sides_of_class(sample: Sample, code: int) -> list[_Side]:
 def _label_of_strata(sample: Sample) -> NDArray[np.int64]:
     """Return the label that most of the labelled items of each stratum were given."""
     counts = np.zeros((len(sample.size), sample.n_classes))
-    np.add.at(counts, (sample.stratum, sample.predicted), sample.count)
+    np.add.at(counts, (sample.stratum, sample.predicted), sample.counts)
     return counts.argmax(axis=1)
 
 
@@ -204,7 +208,7 @@ class _Draws:
         self._sample, self._rng, self._draws = sample, rng, draws
         labelled = sample.labelled
         kept = (labelled - 2 + 4 / len(sample.size)).clip(0.25) / labelled
-        self._gammas = rng.standard_gamma(kept[sample.stratum] * sample.count, (draws, len(sample.count)))
+        self._gammas = rng.standard_gamma(kept[sample.stratum] * sample.counts, (draws, len(sample.counts)))
 
     def shares(self, sides: list[_Side]) -> Shares:
         """Return the shares of all items, with a made-up label on every side."""
@@ -221,7 +225,7 @@ class _Draws:
         for stratum, (size, labelled) in enumerate(zip(sample.size, sample.labelled, strict=True)):
             kinds = np.flatnonzero(sample.stratum == stratum)
             predicted, truth_of = sample.predicted[kinds], sample.truth[kinds]
-            known = sample.count[kinds] / size
+            known = sample.counts[kinds] / size
             amounts = self._gammas[:, kinds]
             for strata, truth, amount in made_up:
                 here = rows[strata == stratum]

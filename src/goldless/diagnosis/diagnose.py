@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
 
 from goldless.diagnosis.advice import Contest, dependence, plain_reading, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
@@ -146,6 +147,13 @@ def diagnose(
     expected = _on_real_panels(panel, expected, without)
     clear = correlations.clear()
     public = named_groups(panel, tests)
+    for name in ("one_more", "one_more_interval"):  # of the groups that are named, by their public number
+        of_model = worth[name]
+        worth[name] = {
+            int(public[test.voters[0]]): of_model[int(panel.latent.groups[test.voters[0]])]
+            for test in tests
+            if test.named
+        }
     together = None
     if resamples > 0:
         together = _spread_pairs(panel, co_membership(panel, resamples, seeds[3], progress), 0.0)
@@ -410,7 +418,11 @@ def _near_duplicates(panel: PanelVotes, clear: Correlations) -> tuple[Duplicate,
     pairs = panel.core.pairs
     both, agreements = pairs.both, pairs.agreements
     found = []
-    for one, other in zip(*np.nonzero(np.triu(clear.pooled >= _NEAR_DUPLICATE, 1)), strict=True):
+    # of many pairs with few common items, chance gives some such a correlation: it is ruled out for all together
+    m = len(panel.voters)
+    beyond_chance = norm.isf(_REJECTED / max(m * (m - 1) / 2, 1)) / np.sqrt(np.maximum(clear.items[-1], 1.0))
+    near = (clear.pooled >= _NEAR_DUPLICATE) & (clear.pooled >= beyond_chance)
+    for one, other in zip(*np.nonzero(np.triu(near, 1)), strict=True):
         agreement = agreements[one, other] / max(int(both[one, other]), 1)
         first, second = int(panel.voters[one]), int(panel.voters[other])
         found.append(Duplicate(first, second, float(agreement), float(clear.pooled[one, other])))

@@ -50,11 +50,31 @@ def judge_groups(panel: PanelVotes, rng: np.random.Generator) -> tuple[GroupTest
 
 def named_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> NDArray[np.int64]:
     """Return the groups of all voters of which only those that are named are left; exact copies stay together."""
-    groups = panel.latent.n_voters + panel.latent.copy_of
+    groups = panel.latent.n_voters + np.where(
+        told_copies(panel), panel.latent.copy_of, np.arange(panel.votes.n_voters)
+    )
     for number, test in enumerate(tests):
         if test.named:
             groups[list(test.voters)] = number
     return relabel(groups)
+
+
+def told_copies(panel: PanelVotes) -> NDArray[np.bool_]:
+    """Return which voters repeat another so often that chance is ruled out, at the same family-wise level.
+
+    Two good voters that share twenty items may well give the same votes on all of them. Given all votes, a voter
+    of its accuracy says the same as the other with probability Pr(vote) on each item, independently.
+    """
+    copy_of = panel.latent.copy_of
+    copies = np.flatnonzero(copy_of != np.arange(len(copy_of)))
+    told = np.zeros(len(copy_of), dtype=bool)
+    n_pairs = len(copy_of) * (len(copy_of) - 1) / 2
+    confusion, codes, counts = panel.fitted.confusion, panel.table.codes, panel.table.counts
+    for voter in copies.tolist():
+        both = np.flatnonzero((codes[:, voter] >= 0) & (codes[:, copy_of[voter]] >= 0))
+        chance = (panel.posterior[both] * confusion[voter][:, codes[both, voter]].T).sum(axis=1)
+        told[voter] = counts[both] @ np.log(chance.clip(1e-12, 1.0)) + np.log(n_pairs) < np.log(LEVEL)
+    return told
 
 
 def weak_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> tuple[tuple[int, ...], ...]:
@@ -72,7 +92,9 @@ def _judge(panel: PanelVotes, members: NDArray[np.int64], rng: np.random.Generat
     fewest, needed = int(shared.sum(axis=1).min()), _needed_gain(panel, len(members))
     # a correlation of r adds about r^2 / 2 an item and pair to the log-likelihood
     detectable = min(1.0, float(np.sqrt(2 * needed / max(shared.sum() / 2, 1e-9))))
-    voters = tuple(np.flatnonzero(np.isin(panel.latent.copy_of, panel.voters[members])).tolist())
+    own = panel.latent.copy_of == np.arange(panel.votes.n_voters)
+    inside = np.isin(panel.latent.copy_of, panel.voters[members]) & (own | told_copies(panel))
+    voters = tuple(np.flatnonzero(inside).tolist())
     if panel.groups_given:
         return GroupTest(voters, 0.0, 1.0, fewest, detectable, True, "given")
     gains, counts = _gains(panel, members), panel.core.counts

@@ -189,8 +189,8 @@ class Diagnosis:
     effective_votes_by_class, effective_votes_by_class_interval : ndarray of shape (n_classes,), (n_classes, 2)
         The same among the items of each class.
     one_more : dict of int to float
-        What one more voter like those of a group would add, by group of two or more; one more independent voter
-        adds 1.
+        What one more voter like those of a group would add, by number in ``groups``; one more independent voter adds
+        1.
     one_more_interval : dict of int to tuple of float
         Its interval.
     uniqueness, uniqueness_interval : ndarray of shape (n_voters,), (n_voters, 2)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-_FOR_ANOTHER_FAMILY = 0.01  # expected accuracy: voters of one name share errors that votes may not show
+_FOR_ANOTHER_FAMILY = 0.03  # expected accuracy: voters of one name share errors that votes may not show
 _LARGEST = 24  # voters; by then a further one adds next to nothing
 _RIDGE = 0.01  # in units of a vote's variance, so that near-copies share a weight instead of cancelling
 _RATES_OF_EXCHANGE = 6

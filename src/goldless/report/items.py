@@ -67,7 +67,7 @@ def item_parts(opened: Opened, voters: Sequence[str], groups: list[Group]) -> li
     ]
 
 
-def together(voters: Sequence[str], members: Sequence[int]) -> str:
+def together(voters: Sequence[str], members: NDArray[np.int64]) -> str:
     """Return the name of a voter that is alone, or of voters that the labels count together."""
     more = len(members) - 1
     return f"{voters[members[0]]} and {more} other{'s' * (more > 1)}" if more else voters[members[0]]

@@ -47,7 +47,8 @@ def _group(tree: TreeModel, diagnosis: Diagnosis, name: str, members: NDArray[np
     recall = np.diag(tree.latents[number])
     together, size = diagnosis.co_membership, len(members)
     inside = None if together is None else together[np.ix_(members, members)]
-    gain, ends = diagnosis.one_more.get(number), diagnosis.one_more_interval.get(number)
+    public = int(diagnosis.groups[members[0]])
+    gain, ends = diagnosis.one_more.get(public), diagnosis.one_more_interval.get(public)
     return Group(
         name=name,
         index=number,

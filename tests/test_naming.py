@@ -1,0 +1,199 @@
+"""Groups are named only where they are there; names of voters help people; advice comes with a command."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import goldless as gl
+from goldless.cli import main
+from goldless.families import all_of_one, families_of, shared_family
+
+
+def crowd(seed, m=20, n=300, k=5):
+    """Independent workers, each item judged by a few of them."""
+    rng = np.random.default_rng(seed)
+    y, accuracy = rng.integers(0, 2, n), rng.uniform(0.55, 0.95, m)
+    X = np.full((n, m), np.nan)
+    for item in range(n):
+        workers = rng.choice(m, k, replace=False)
+        X[item, workers] = np.where(rng.random(k) < accuracy[workers], y[item], 1 - y[item])
+    return X
+
+
+@pytest.fixture(scope="module")
+def of_crowds():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = []
+        for seed in range(6):
+            X = crowd(seed)
+            model = gl.LatentSML().fit(X)
+            found.append((model, gl.diagnose(model, X, resamples=0)))
+    return found
+
+
+def test_no_group_is_named_in_independent_sparse_crowds(of_crowds):
+    assert any(model.n_groups_ < 20 for model, _ in of_crowds)  # labels use groups that are not there
+    for model, diagnosis in of_crowds:
+        assert diagnosis.groups.tolist() == list(range(20))
+        in_labels = [test.voters for test in diagnosis.group_tests]
+        assert len(in_labels) == (np.bincount(model.groups_) > 1).sum()
+        assert set(in_labels) <= set(diagnosis.weak_groups)
+
+
+def test_one_decision_is_behind_the_test_the_groups_and_the_sentences(of_crowds):
+    for _, diagnosis in of_crowds:
+        assert "depend on others" not in diagnosis.dependence
+        assert "echo others" not in diagnosis.verdict
+        rejected = diagnosis.independence_pvalue < 0.05
+        assert diagnosis.dependence.startswith("No dependence found") != rejected
+
+
+def test_a_group_that_is_not_named_says_what_could_have_been_told(of_crowds):
+    tests = [test for _, diagnosis in of_crowds for test in diagnosis.group_tests]
+    assert all(test.reason in ("shared items", "test", "stability") for test in tests)
+    assert all(0.2 < test.detectable <= 1 for test in tests)
+    told = [diagnosis.dependence for _, diagnosis in of_crowds if diagnosis.weak_groups]
+    assert any("from a correlation of" in sentence or "too few shared items" in sentence for sentence in told)
+
+
+def test_true_groups_of_four_are_named_in_dense_panels():
+    named, found = 0, 0
+    for seed in range(4):
+        X, _ = gl.simulate_votes(1500, groups=[4] + [1] * 8, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = gl.LatentSML().fit(X)
+        diagnosis = gl.diagnose(model, X, resamples=0)
+        if (np.bincount(model.groups_) == 4).any():
+            found += 1
+            named += np.array_equal(diagnosis.groups, model.groups_)
+            assert diagnosis.independence_pvalue < 0.05
+    assert found >= 2
+    assert named == found
+
+
+def test_good_voters_that_agree_on_twenty_items_are_not_called_copies():
+    rng = np.random.default_rng(0)
+    X, y = np.full((600, 24), np.nan), rng.integers(0, 2, 600)
+    for first in range(0, 600, 20):  # items come in pages of twenty, each judged by four
+        for worker in rng.choice(22, 4, replace=False):
+            X[first : first + 20, worker] = y[first : first + 20] ^ (rng.random(20) < 0.2)
+    X[:20, 22:] = y[:20, None]  # two that judged one page, and all of it rightly
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gl.LatentSML().fit(X)
+        sparse = gl.diagnose(model, X, resamples=0)
+        dense, _ = gl.simulate_votes(500, groups=[1] * 6, random_state=0)
+        twice = np.column_stack([dense, dense[:, 2]])
+        copied = gl.diagnose(gl.LatentSML().fit(twice), twice, resamples=0)
+    assert (23, 22) in sparse.copies  # that their votes are the same is a fact
+    assert sparse.groups[22] != sparse.groups[23]  # that one repeats the other is not
+    assert copied.groups[2] == copied.groups[6]
+
+
+def test_groups_that_the_user_gave_are_named():
+    X, _ = gl.simulate_votes(300, groups=[1] * 8, random_state=0)
+    model = gl.LatentSML(structure=[0, 0, 0, 1, 2, 3, 4, 5]).fit(X)
+    diagnosis = gl.diagnose(model, X)
+    np.testing.assert_array_equal(diagnosis.groups, model.groups_)
+    assert [test.reason for test in diagnosis.group_tests] == ["given"]
+
+
+# -- families -----------------------------------------------------------------------------------------------
+
+
+def test_families_are_what_names_share():
+    names = ["PaLM2/a", "PaLM2/b", "gpt-4o|x", "gpt-4o|y", "forest 3", "alone"]
+    assert families_of(names) == ("PaLM2", "PaLM2", "gpt", "gpt", None, None)
+    assert families_of([f"voter {number}" for number in range(5)]) == (None,) * 5  # all alike: that says nothing
+    assert families_of([f"voter {number}" for number in range(2)], "prefix") == ("voter", "voter")
+    assert families_of(["a", "b"], {"a": "x"}) == ("x", None)
+    assert families_of(["a", "b"], ["x", "y"]) == ("x", "y")
+    with pytest.raises(ValueError, match="no voter"):
+        families_of(["alpha", "beta"], {"alpah": "x"})
+    with pytest.raises(ValueError, match="one for each"):
+        families_of(["a", "b"], ["x"])
+
+
+def test_groups_are_named_by_what_sets_their_members_apart():
+    families = ("x", "x", "x", "y", None, "y")
+    assert shared_family(families, [0, 1, 2]) == "x"
+    assert shared_family(families, [0, 3, 4]) is None
+    assert shared_family(("x",) * 4, [0, 1]) is None  # everybody is
+    assert all_of_one(families, [0, 1]) == "All 2 of the panel share the name 'x': they may share errors too."
+    assert all_of_one(families, [0, 3]) is None
+
+
+def test_a_panel_prefers_families_that_are_not_in_it_yet():
+    X, _ = gl.simulate_votes(2000, groups=[1] * 10, random_state=2)
+    model = gl.LatentSML(structure="independent").fit(X)
+    best = model.select(3).tolist()
+    families = ["x" if voter in best else "y" for voter in range(10)]
+    chosen = model.select(3, families=families).tolist()
+    assert chosen[0] == best[0]
+    labels = model.predict(X)
+    again = gl.LatentSML(structure="independent").fit(X)
+    assert (again.predict(X) == labels).all()  # families change no label
+    assert model.select(3, families=[None] * 10).tolist() == best
+
+
+def test_families_come_from_names_a_file_or_a_column(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["simulate", "--items", "300", "--groups", "1,1,1,1,1", "--seed", "3", "--long", "-o", "long.csv"])
+    with open("long.csv") as stream:
+        header, *lines = stream.read().splitlines()
+    place = header.split(",").index("voter")
+    (tmp_path / "long.csv").write_text(
+        "\n".join([f"{header},model", *(f"{line},{'xy'[line.split(',')[place] == 'voter 2']}" for line in lines)])
+    )
+    (tmp_path / "families.csv").write_text("voter,family\n" + "".join(f"voter {n},z\n" for n in range(1, 6)))
+    read = ["--item", "item", "--voter", "voter", "--label", "label", "-k", "2", "--json"]
+    found = {}
+    for given in ("prefix", "families.csv", "model"):
+        capsys.readouterr()
+        assert main(["select", "long.csv", *read, "--families", given]) == 0, given
+        found[given] = capsys.readouterr().out
+    assert "share the name 'voter'" in found["prefix"]
+    assert "share the name 'z'" in found["families.csv"]
+    assert main(["select", "long.csv", *read, "--families", "nothing"]) != 0
+    assert "nothing" in capsys.readouterr().err
+
+
+# -- one voice ----------------------------------------------------------------------------------------------
+
+
+def test_the_command_below_the_advice_does_what_it_says(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["simulate", "--items", "400", "--groups", "1,1,1,1,1,1", "--seed", "3", "-o", "votes.csv"])
+    capsys.readouterr()
+    main(["inspect", "votes.csv", "--ignore", "truth"])
+    shown = capsys.readouterr().out
+    command = next(line for line in shown.splitlines() if "combine votes.csv" in line)
+    expected = {"Use the majority": "--method majority", "Weigh every voter": "--structure independent"}
+    for advice, option in expected.items():
+        assert (advice in shown) == (option in command)
+    assert "best single voter" not in shown
+    assert main(["combine", "votes.csv", "--ignore", "truth", "--method", "majority", "-o", "labels.csv"]) == 0
+    assert main(["combine", "votes.csv", "--ignore", "truth", "--only", "voter 2", "-o", "one.csv"]) == 0
+    votes = [line.split(",") for line in (tmp_path / "votes.csv").read_text().splitlines()]
+    labels = [line.split(",")[1] for line in (tmp_path / "one.csv").read_text().splitlines()]
+    assert [row[votes[0].index("voter 2")] for row in votes[1:]] == labels[1:]
+    assert main(["combine", "votes.csv", "--ignore", "truth", "--method", "majority", "--structure", "paper"]) != 0
+
+
+def test_the_number_of_labels_needed_does_not_depend_on_how_many_are_asked():
+    X, _ = gl.simulate_votes(600, groups=[5] + [1] * 6, random_state=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gl.LatentSML().fit(X)
+    asked = [model.next_to_label(X, n) for n in (1, 5, 20, 60)]
+    assert len({questions.enough for questions in asked}) == 1
+    assert [len(questions.rows) for questions in asked] == [1, 5, 20, 60]
+    for questions in asked:
+        assert questions.open == model.ambiguous_
+        assert questions.said.shape == (len(questions.rows), questions.n_readings)
+        assert ((questions.doubt >= 0) & (questions.doubt <= 1)).all()
