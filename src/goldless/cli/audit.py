@@ -17,8 +17,8 @@ from goldless.cli.program import program
 from goldless.cli.screens import audit_screen
 from goldless.cli.terminal import Style, clean
 from goldless.diagnosis.result import plain
-from goldless.io.writing import table_bytes
 from goldless.io.files import VotesFile
+from goldless.io.writing import table_bytes
 from goldless.spelling import nearest
 
 _COLUMNS = ("item", "label", "row", "stratum", "stratum_items", "inclusion_probability")
@@ -51,7 +51,8 @@ def _draw(arguments: argparse.Namespace) -> None:
         )
     ]
     if arguments.output not in (None, "-") or not arguments.json:
-        write_output(arguments.output, table_bytes(list(_COLUMNS), list(zip(*rows, strict=True)), arguments.output or "-"))
+        columns = list(zip(*rows, strict=True))
+        write_output(arguments.output, table_bytes(list(_COLUMNS), columns, arguments.output or "-"))
     needed = plan.labels_for(_HALF_WIDTH)
     if arguments.json:
         write_json(

@@ -266,7 +266,7 @@ def _fitting() -> Parser:
         "--at-least",
         type=int,
         metavar="N",
-        help="items are in the file only because at least N voters call them positive, as in merged variant calls; 0: "
+        help="items are in the file only because at least N voters call them positive, as in merged calls; 0: "
         "not so (default: as the file says)",
     )
     known.add_argument(

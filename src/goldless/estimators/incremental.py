@@ -128,9 +128,7 @@ def _fit_parts(estimator: Any, parts: list[Part]) -> Any:
     return estimator
 
 
-def _added_up(
-    coded: list[Codes], n_symbols: int, counts: list[NDArray[np.int64]]
-) -> PatternTable | SparseRows:
+def _added_up(coded: list[Codes], n_symbols: int, counts: list[NDArray[np.int64]]) -> PatternTable | SparseRows:
     """Return the distinct rows of all parts, or the rows themselves where most votes are missing."""
     if any(isinstance(codes, SparseCodes) for codes in coded):
         lists = [codes if isinstance(codes, SparseCodes) else SparseCodes.of(codes) for codes in coded]

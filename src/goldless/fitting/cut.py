@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from goldless.kernels.sparse import Codes, codes_of_voters, tally
 from goldless.maths.tree import TreeModel, merge_copies
 from goldless.votes.passes import VoteSums
 
@@ -59,35 +60,39 @@ class Cut:
     factors: NDArray[np.float64]
     models: tuple[TreeModel, ...] = ()
 
-    def log_odds(self, fitted: Fitted, codes: NDArray[np.int8], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_odds(self, fitted: Fitted, codes: Codes, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what decides for rows of codes, a column for each class; zero for an item without a vote."""
         score = terms_of(fitted, self.models, codes, evidence) @ self.factors - self.at
         if not len(fitted.abstainers if fitted.abstainers is not None else ()):
-            score = np.where((codes[:, fitted.informative] >= 0).any(axis=1), score, 0.0)
+            score = np.where(tally(_said(fitted, codes), 2).any(axis=1), score, 0.0)
         return np.stack([np.zeros(len(score)), score], axis=1)
 
 
 def terms_of(
-    fitted: Fitted, models: tuple[TreeModel, ...], codes: NDArray[np.int8], evidence: NDArray[np.float64]
+    fitted: Fitted, models: tuple[TreeModel, ...], codes: Codes, evidence: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the ratio of the fit, of other models, and the mean vote of rows of codes, a column each."""
     ratios = [evidence[:, 1] - evidence[:, 0]]
     if models:
-        core = np.ascontiguousarray(merge_copies(codes, fitted.model.copy_of)[:, fitted.columns])
+        assert fitted.columns is not None
+        core = codes_of_voters(merge_copies(codes, fitted.model.copy_of), fitted.columns)
         ratios += [model.log_likelihood_ratio(core) for model in models]
     clipped = [ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO) for ratio in ratios]
-    return np.stack([*clipped, mean_votes(codes[:, fitted.informative])], axis=1)
+    return np.stack([*clipped, mean_votes(_said(fitted, codes))], axis=1)
 
 
-def mean_votes(codes: NDArray[np.int8]) -> NDArray[np.float64]:
+def _said(fitted: Fitted, codes: Codes) -> Codes:
+    """Return the votes of the voters that say something."""
+    return codes_of_voters(codes, np.flatnonzero(fitted.informative))
+
+
+def mean_votes(codes: Codes) -> NDArray[np.float64]:
     """Return the mean of the votes -1 and +1 on every row; zero where nobody votes."""
-    cast = (codes >= 0).sum(axis=1)
-    return (2 * (codes == 1).sum(axis=1) - cast) / np.maximum(cast, 1)
+    votes = tally(codes, 2)
+    return (votes[:, 1] - votes[:, 0]) / np.maximum(votes.sum(axis=1), 1)
 
 
-def tempered_cut(
-    sums: VoteSums, score: Callable[[NDArray[np.int8]], NDArray[np.float64]], temper: float
-) -> float | None:
+def tempered_cut(sums: VoteSums, score: Callable[[Codes], NDArray[np.float64]], temper: float) -> float | None:
     """Return the log-odds of the mean of ``sigmoid(temper * score)`` over items; None without items.
 
     In the units of the score, that is divided by the temper.
@@ -97,7 +102,7 @@ def tempered_cut(
 
 
 def _mean_probability(
-    score: Callable, temper: float, codes: NDArray[np.int8], counts: NDArray[np.float64]
+    score: Callable, temper: float, codes: Codes, counts: NDArray[np.float64]
 ) -> tuple[float, float]:
     return float(counts @ expit(temper * score(codes))), float(counts.sum())
 
@@ -106,7 +111,7 @@ def _mean_probability(
 class KnownItems:
     """Items with a known label: their votes, the codes of their labels, and how many items each stands for."""
 
-    codes: NDArray[np.int8]
+    codes: Codes
     labels: NDArray[np.int64]
     items: NDArray[np.float64]
 
@@ -214,7 +219,7 @@ def _score(
     models: tuple[TreeModel, ...],
     factors: NDArray[np.float64],
     intercept: float,
-    codes: NDArray[np.int8],
+    codes: Codes,
 ) -> NDArray[np.float64]:
     return terms_of(fitted, models, codes, fitted.log_likelihood(codes)) @ factors + intercept
 
@@ -242,7 +247,7 @@ class _Moments:
 
 
 def _moment_sums(
-    fitted: Fitted, models: tuple[TreeModel, ...], codes: NDArray[np.int8], counts: NDArray[np.float64]
+    fitted: Fitted, models: tuple[TreeModel, ...], codes: Codes, counts: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     terms = terms_of(fitted, models, codes, fitted.log_likelihood(codes))
     same = np.sign(terms) == np.sign(terms[:, :1])

@@ -53,7 +53,7 @@ from goldless.fitting.solve import (
     start_of,
 )
 from goldless.fitting.unseen import check_unseen, count_unseen, seen_in_covariance, with_unseen
-from goldless.kernels.sparse import Codes, codes_of_voters, weighted_votes
+from goldless.kernels.sparse import Codes, codes_of_voters, dense_codes, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN
@@ -537,7 +537,7 @@ def _calibrate(
     votes: FitVotes, ranked: RankedVotes, model: TreeModel, facts: Facts | None
 ) -> tuple[Calibration, float, float]:
     """Return what probabilities of voters that say numbers count with, T (one scale or two classes), and the cut."""
-    codes, counts = votes.table.codes, votes.table.weights
+    codes, counts = dense_codes(votes.table.codes), votes.table.weights
     ratio = model.log_likelihood_ratio(codes)
     separation = scale_or_classes(ratio, probability(ratio + model.log_prior_odds), counts)
     cut = ranked.cut(codes, ratio, counts)
@@ -547,7 +547,7 @@ def _calibrate(
         stated = ranked.class_prior is not None or (facts is not None and facts.class_prior is not None)
         line = tempered(ratio, ranked.mean_midranks(codes), counts, float(model.class_prior[1]), stated)
     if facts is not None and len(facts.rows):
-        known = model.log_likelihood_ratio(np.ascontiguousarray(votes.counted.picked.codes[:, votes.voters])) - cut
+        known = model.log_likelihood_ratio(codes_of_voters(votes.counted.picked.codes, votes.voters)) - cut
         line = with_labels(line, ratio, counts, known, facts.labels)
     return line, separation, cut
 

@@ -14,6 +14,7 @@ from goldless.maths.em import Dirichlet, EMResult, ExpectedCounts, run_em
 from goldless.maths.em_large import finish_em
 from goldless.maths.tree import TreeModel
 from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable
 
 _BALANCE_PRIOR_ITEMS = 100.0
 FREE_BALANCE = 0.5  # pseudo-items of each class that are left when the prior gives way
@@ -159,6 +160,7 @@ def start_of(votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet) -> Tr
     """Return the model of one soft vote a unit."""
     if prior.ordered is None:
         return prior.maximise(votes.packed(groups).unit_votes())
+    assert isinstance(votes.table, PatternTable)  # numbers are never sparse
     return prior.maximise(soft_votes(prior.ordered, votes.table, groups))
 
 

@@ -90,7 +90,7 @@ class VoteStream:
         self,
         source: Any,
         *,
-        format: str | None = None,
+        format: str | None = None,  # noqa: A002
         item: str | None = None,
         voter: str | None = None,
         label: str | None = None,
