@@ -52,8 +52,9 @@ def test_labels_are_written_in_order_with_the_names_of_the_items(estimator, endi
             written = parquet.read_table(path).to_pandas()
         else:
             written = pd.read_csv(path, sep="," if ending == "csv" else "\t")
-        assert list(written.columns) == ["item", "label", "probability of yes"]
-        assert list(written["item"]) == list(frame.index)
+        key = "item" if isinstance(source, list | pd.DataFrame) else "name"  # files are keyed by their own column
+        assert list(written.columns) == [key, "label", "probability of yes"]
+        assert list(written[key]) == list(frame.index)
         assert list(written["label"]) == list(labels)
         rounding = 0 if ending == "parquet" else 5.1e-5
         np.testing.assert_allclose(written["probability of yes"], probability, rtol=0, atol=rounding)
