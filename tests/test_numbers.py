@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
@@ -12,12 +13,14 @@ from sklearn.metrics import roc_auc_score
 
 import goldless as gl
 from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, SpectralMetaLearner, VotesError
+from goldless.cli import main
 from goldless.fitting.numbers import RankedVotes, intercept_keeping, weighted_ranks
 from goldless.io.encode import encode_votes
 from goldless.kernels.isotonic import order_counts
 from goldless.maths.covariance import covariance_of, covariance_of_values
 from goldless.maths.em import Dirichlet, run_em
 from goldless.maths.ordered import Ordered, midranks_of
+from goldless.report.summarize import summarize
 from goldless.votes.bins import Bins, Levels, rank_cuts
 from goldless.votes.kinds import are_in_order
 from goldless.votes.pairs import PairTables
@@ -472,3 +475,65 @@ def test_nothing_is_said_of_labels_that_belongs_to_numbers(estimator):
         warnings.simplefilter("error")
         with pytest.raises(AttributeError, match="is for votes that are numbers"):
             _ = model.auc_
+
+
+# -- files, the command line, Dask, the page --------------------------------------------------------------------
+
+
+@pytest.fixture
+def graded(tmp_path):
+    """A file of grades 0 to 9 of six judges, with the truth."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.4).astype(int)
+    X = np.clip(np.round(3 + 3 * y[:, None] + 1.3 * rng.normal(size=(300, 6))), 0, 9).astype(int)
+    lines = ["item," + ",".join(f"judge {i}" for i in range(6)) + ",truth"]
+    lines += [f"q{row},{','.join(map(str, X[row]))},{y[row]}" for row in range(300)]
+    path = tmp_path / "grades.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path, X, y
+
+
+def test_the_command_line_says_how_numbers_were_read(graded, tmp_path, capsys):
+    path, _, _ = graded
+    assert main(["combine", str(path), "--truth", "truth", "-o", str(tmp_path / "labels.csv")]) == 0
+    said = "".join(reversed(capsys.readouterr()))
+    assert said.startswith("6 voters, grades 0-9 (ordered, higher = positive; --kind labels if they are names).")
+    assert "Balanced accuracy against the truth: " in said
+    assert main(["inspect", str(path), "--truth", "truth"]) == 0
+    shown = capsys.readouterr().out
+    assert "Where each voter turns" in shown
+    assert "severity" in shown
+    again = str(tmp_path / "again.csv")
+    assert main(["combine", str(path), "--truth", "truth", "--positive-from", "8", "-o", again]) == 0
+    assert "positive from 8" in capsys.readouterr().err
+    classes = str(tmp_path / "classes.csv")
+    assert main(["combine", str(path), "--ignore", "truth", "--kind", "labels", "-o", classes]) == 0
+    assert "ordered" not in capsys.readouterr().err
+
+
+def test_a_file_and_an_array_have_the_same_fit(graded):
+    path, X, _ = graded
+    of_file = LatentSML().fit(gl.read_votes(path, truth="truth").X)
+    frame = pd.DataFrame(X.astype(float), columns=[f"judge {i}" for i in range(6)])
+    of_array = LatentSML().fit(frame)
+    assert of_file.kinds_ == of_array.kinds_ == ("ordinal",) * 6
+    np.testing.assert_allclose(of_file.decision_function(frame), of_array.decision_function(frame))
+
+
+def test_diagnosis_and_report_of_numbers(graded):
+    _, X, y = graded
+    model = LatentSML(kind="ordinal").fit(X)
+    diagnosis = gl.diagnose(model, X, resamples=0)
+    assert 0.7 < diagnosis.expectation("combined").balanced_accuracy <= 1
+    summary = summarize(model, X, truth=y, resamples=0)
+    assert summary["votes"]["n_voters"] == 6
+
+
+def test_dask_cuts_the_bins_of_memory():
+    dask_frame = pytest.importorskip("dask.dataframe")
+    X, _ = draw(400)
+    frame = pd.DataFrame(X, columns=[f"v{i}" for i in range(6)])
+    whole = DawidSkene().fit(frame)
+    spread = DawidSkene().fit(dask_frame.from_pandas(frame, npartitions=3))
+    np.testing.assert_array_equal(np.concatenate(spread.cuts_), np.concatenate(whole.cuts_))
+    np.testing.assert_allclose(spread.decision_function(frame), whole.decision_function(frame), atol=1e-7)
