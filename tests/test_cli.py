@@ -52,7 +52,7 @@ def test_inspect_fits_one_screen_for_twenty_voters(votes, monkeypatch, capsys):
     assert main(["inspect", "votes.csv", "--truth", "truth"]) == 0
     out = capsys.readouterr().out
     lines = out.splitlines()
-    assert len(lines) <= 38
+    assert len(lines) <= 42
     assert max(map(len, lines)) <= 80
     assert "\x1b[" not in out  # no colours outside a terminal
     assert "worth about" in out
