@@ -1,6 +1,6 @@
 """How often groups are named where there are none, and where there are.
 
-``python -m research.benchmarks.naming [seeds]``: independent crowds of 40 workers, 800 tasks and 5 votes for each, of two
+``python -m research.benchmarks.naming [seeds]``: independent crowds of 40 workers, 800 tasks and 5 votes each, of two
 and of three classes; and dense panels with one group of four among sixteen voters, which labels use or a diagnosis
 names.
 """
