@@ -85,7 +85,7 @@ def test_inspect_keeps_names_apart_in_eighty_columns(tmp_path, capsys):
     assert main(["inspect", str(tmp_path / "long.npz"), "--structure", "independent"]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
-    table = out[re.search("^voter ", out, re.MULTILINE).start() : out.index("gr: voters")].splitlines()
+    table = out[re.search("^voter +gr ", out, re.MULTILINE).start() : out.index("gr: voters")].splitlines()
     assert max(map(shown_width, table)) <= 80
     assert len({shown_width(line[: line.index("|")]) for line in table[2:]}) == 1
     for number in range(13):

@@ -68,9 +68,7 @@ def inspect_screen(
         if answer["ambiguous"]:
             lines.append(style("Next, items to label by hand, to be passed back with --anchors:", "dim"))
             lines.append(f"  {program()} ask {clean(file)} -o ask.csv")
-        lines.append(
-            style("Next, labels as advised, a measure of how good they are, and a page with pictures:", "dim")
-        )
+        lines.append(style("Next, labels as advised, a check of them by hand, and a page with pictures:", "dim"))
         lines.append(f"  {program()} combine {clean(file)}{_as_advised(summary)} -o labels.csv")
         lines.append(f"  {program()} audit {clean(file)} -o to_label.csv")
         lines.append(f"  {program()} report {clean(file)} -o report.html")
