@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
 from goldless.io.frames import codes_of, distinct_in
+from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.votes.alphabet import MISSING, UNKNOWN, Alphabet, NewLabels, as_classes, distinct_labels
 from goldless.votes.votes import Votes
+
+_ROWS_AT_ONCE = 1 << 14  # rows that are turned from columns while they are in the cache
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,16 @@ class LabelTable:
         codes: NDArray[np.int8] | None = None
         if self.arrow is not None:
             codes = np.empty(self.shape, dtype=np.int8)
-            for number, column in enumerate(self.arrow.columns):
-                codes[:, number] = codes_of(column, alphabet, self.arrow.column_names[number], "votes")
+            arrow, columns = self.arrow, np.empty(self.shape[::-1], dtype=np.int8)
+
+            def fill(number: int) -> None:
+                columns[number] = codes_of(arrow.column(number), alphabet, arrow.column_names[number], "votes")
+
+            def turn(rows: slice) -> None:
+                codes[rows] = columns[:, rows].T
+
+            ordered_map(fill, range(self.shape[1]))
+            ordered_map(turn, row_chunks(self.shape[0], _ROWS_AT_ONCE))
             return codes
         for index, values in self.blocks():
             of_block = alphabet.codes(values)
@@ -154,6 +166,8 @@ def table_of_frame(X: Any) -> LabelTable | None:
         _refuse_duplicates(list(X.columns))
         return table_of_array(X.to_numpy(), list(X.columns), _row_names(X))  # values that Arrow does not have
 
+    table = pa.table(ordered_map(_hashed, table.columns), names=table.column_names)
+
     def blocks() -> Iterator[tuple[Any, NDArray]]:
         for position, column in enumerate(table.columns):
             present = column.drop_null()
@@ -194,7 +208,42 @@ def arrow_table(X: Any) -> pa.Table | None:
         return None
     if any(pa.types.is_nested(kind) for kind in table.schema.types):
         return None if hasattr(X, "to_numpy") else table
-    return pa.table([_plain_text(column) for column in table.columns], names=table.column_names)
+    return pa.table(ordered_map(_plain_text, table.columns), names=table.column_names)
+
+
+_FEW = 6  # labels that are found by comparing all votes with each, which is several times faster than hashing
+
+
+def _hashed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of text with each distinct text once, so that it is looked at once."""
+    kind = column.type
+    if not pa.types.is_string(kind) and not pa.types.is_large_string(kind):
+        return column
+    parts = [_compared(chunk) for chunk in column.chunks]
+    if not parts or any(part is None for part in parts):
+        return column.dictionary_encode()
+    return pa.chunked_array(parts, pa.dictionary(pa.int8(), kind))
+
+
+def _compared(texts: pa.Array) -> pa.DictionaryArray | None:
+    """Return texts of which a few are distinct as numbers; None if there are more."""
+    rest = (
+        np.ones(len(texts), dtype=bool) if not texts.null_count else texts.is_valid().to_numpy(zero_copy_only=False)
+    )
+    codes = np.zeros(len(texts), dtype=np.int8)
+    found: list[Any] = []
+    rest = rest.copy()
+    while rest.any():
+        if len(found) == _FEW:
+            return None
+        text = texts[int(rest.argmax())]
+        here = pc.equal(texts, text)
+        same = (here.fill_null(False) if here.null_count else here).to_numpy(zero_copy_only=False)
+        codes += same.view(np.int8) * np.int8(len(found))
+        rest &= ~same
+        found.append(text)
+    absent = texts.is_null().to_numpy(zero_copy_only=False) if texts.null_count else None
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=absent), pa.array(found, texts.type))
 
 
 def _plain_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -206,7 +255,15 @@ def _plain_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
             for chunk in column.chunks
         ]
         return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.large_string()))
-    return column.cast(pa.large_string()) if str(kind) == "string_view" else column
+    if str(kind) != "string_view":
+        return column
+    if column.null_count:
+        return column.cast(pa.large_string())
+    chunks = [
+        pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.large_string()))
+        for part in column.dictionary_encode().chunks
+    ]
+    return pa.chunked_array(chunks, pa.dictionary(pa.int32(), pa.large_string()))
 
 
 def _row_names(frame: Any) -> NDArray | None:

@@ -146,9 +146,11 @@ def _codes_of_values(values: NDArray, alphabet: Alphabet, absent: NDArray[np.boo
 
 def distinct_in(column: Any) -> list:
     """Return the distinct values of a column, None perhaps among them."""
-    if pa.types.is_dictionary(column.type):
-        parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        return [
-            value for part in parts for value in part.dictionary.take(part.indices.unique().drop_null()).to_pylist()
-        ]
-    return column.unique().to_pylist()
+    if not pa.types.is_dictionary(column.type):
+        return column.unique().to_pylist()
+    found: dict[Any, None] = {}
+    for part in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        used = np.zeros(len(part.dictionary), dtype=bool)  # a dictionary may hold values that no row has
+        used[part.indices.drop_null().to_numpy(zero_copy_only=False)] = True
+        found.update(dict.fromkeys(part.dictionary.filter(pa.array(used)).to_pylist()))
+    return list(found)

@@ -74,10 +74,10 @@ Writer = Callable[[Labels], bytes]
 
 
 def writer_for(path: str, table: VotesFile | None) -> Writer | None:
-    """Return what writes labels to a file with such an ending, None for plain tables; refuse what votes are not.
+    """Return what writes labels to a file with such an ending, None for a plain table.
 
-    ``.vcf`` and ``.vcf.gz`` go with variants; ``.<format>.json``, ``.<format>.jsonl`` and ``.<format>.csv``, such
-    as ``labels.langfuse.csv``, are what that tool imports.
+    ``.vcf`` and ``.vcf.gz`` go with variant calls; ``.<format>.json``, ``.jsonl`` and ``.csv``, such as
+    ``labels.langfuse.csv``, are what that tool imports.
     """
     name = path.lower()
     if name.endswith((".vcf", ".vcf.gz")):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,8 @@ class VcfReader:
         if len(single) > 1:
             notes.append(Note("Variants were not left-aligned, which needs the reference (bcftools norm -f)"))
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
-        return _read(joined, how, name, tuple(notes), truth)
+        read = _read(joined, how, name, tuple(notes), truth)
+        return replace(read, at_least=1) if len(single) > 1 else read  # one call lists a variant in a joined table
 
 
 class SitesReader:
@@ -145,7 +146,7 @@ class SitesReader:
         joined = Calls(tuple(names), votes, contigs)
         notes = _mark_silence(joined)
         read = _read(joined, "bcftools isec sites", file.name, tuple(notes), None)
-        return read if at_least is None else Read(**{**vars(read), "at_least": at_least})
+        return read if at_least is None else replace(read, at_least=at_least)
 
 
 def _readme(file: File, width: int) -> tuple[list[str], int | None]:
