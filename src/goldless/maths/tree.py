@@ -65,7 +65,9 @@ class TreeModel:
         if not np.array_equal(groups, np.asarray(self.groups)):
             raise ValueError("groups must be numbered 0, 1, ... in order of first appearance")
         n_voters, n_groups = len(groups), int(groups.max(initial=-1)) + 1
-        prior, latents, votes = (np.array(part, dtype=np.float64) for part in (self.prior, self.latents, self.votes))
+        prior, latents, votes = (  # in one order in memory, on which the last bits of logarithms may hang
+            np.array(part, dtype=np.float64, order="C") for part in (self.prior, self.latents, self.votes)
+        )
         n_states = len(prior)
         state_class = np.eye(n_states) if self.state_class is None else np.array(self.state_class, dtype=np.float64)
         class_prior = prior @ state_class if self.class_prior is None else np.array(self.class_prior, dtype=float)
