@@ -149,7 +149,7 @@ def _chooser(
             pool.append(voter)
     ordered = [voter for voter in _by_accuracy(fitted).tolist() if voter in set(pool)]
     if fitted.sample is None:
-        raise ValueError(f"panels are judged voter by voter, and {fitted.n_voters:,} are too many: take a subset first.")
+        raise ValueError(f"panels are judged voter by voter, and {fitted.n_voters:,} are too many: take a subset.")
     judge = judge_of(fitted.sample.codes, fitted.sample.weights, fitted.confusion)
     return PanelChooser(judge, prices, forced, np.array(ordered, dtype=np.int64))
 

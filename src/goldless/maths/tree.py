@@ -355,6 +355,8 @@ class TreeModel:
     @cached_property
     def log_votes(self) -> NDArray[np.float64]:
         """Log-probability of a vote given the state of the voter's parent, of the shape of ``votes``."""
+        if self.n_voters <= VOTERS_AT_ONCE:
+            return np.log(self.votes.clip(_CLIP, 1.0))
         logarithms = np.empty_like(self.votes)  # in the same order in memory
 
         def fill(voters: slice) -> None:
