@@ -411,13 +411,9 @@ class TreeModel:
     def with_tables(
         self, prior: NDArray[np.float64], latents: NDArray[np.float64], votes: NDArray[np.float64]
     ) -> TreeModel:
-        """Return the model with other probabilities, not checked; classes keep their shares of the states.
-
-        What hangs on the hub must still do so.
-        """
+        """Return the model with other probabilities, not checked; classes keep their shares of the states."""
         model = object.__new__(TreeModel)
         model.__dict__.update(
-            has_latent=self.has_latent,
             groups=self.groups,
             prior=prior,
             latents=latents,
@@ -426,6 +422,8 @@ class TreeModel:
             class_prior=prior @ self.state_class,
             copy_of=self.copy_of,
         )
+        if latents is self.latents and "has_latent" in vars(self):
+            model.__dict__["has_latent"] = self.has_latent  # the same latents hang on the hub
         return model
 
     # -- new models and data --------------------------------------------------------------------------------
