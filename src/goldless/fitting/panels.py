@@ -156,7 +156,8 @@ def _chooser(
             taken.add(copy_of[voter])
             pool.append(voter)
     ordered = [voter for voter in _by_accuracy(fitted).tolist() if voter in set(pool)]
-    assert fitted.sample is not None
+    if fitted.sample is None:
+        raise ValueError(f"panels are judged voter by voter, and {fitted.n_voters:,} are too many: take a subset.")
     judge = judge_of(fitted.sample.codes, fitted.sample.weights, fitted.confusion)
     return PanelChooser(judge, prices, forced, np.array(ordered, dtype=np.int64), families)
 

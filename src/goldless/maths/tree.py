@@ -65,7 +65,9 @@ class TreeModel:
         if not np.array_equal(groups, np.asarray(self.groups)):
             raise ValueError("groups must be numbered 0, 1, ... in order of first appearance")
         n_voters, n_groups = len(groups), int(groups.max(initial=-1)) + 1
-        prior, latents, votes = (np.array(part, dtype=np.float64) for part in (self.prior, self.latents, self.votes))
+        prior, latents, votes = (  # in one order in memory, on which the last bits of logarithms may hang
+            np.array(part, dtype=np.float64, order="C") for part in (self.prior, self.latents, self.votes)
+        )
         n_states = len(prior)
         state_class = np.eye(n_states) if self.state_class is None else np.array(self.state_class, dtype=np.float64)
         class_prior = prior @ state_class if self.class_prior is None else np.array(self.class_prior, dtype=float)
@@ -360,6 +362,8 @@ class TreeModel:
     @cached_property
     def log_votes(self) -> NDArray[np.float64]:
         """Log-probability of a vote given the state of the voter's parent, of the shape of ``votes``."""
+        if self.n_voters <= VOTERS_AT_ONCE:
+            return np.log(self.votes.clip(_CLIP, 1.0))
         logarithms = np.empty_like(self.votes)  # in the same order in memory
 
         def fill(voters: slice) -> None:
@@ -414,13 +418,9 @@ class TreeModel:
     def with_tables(
         self, prior: NDArray[np.float64], latents: NDArray[np.float64], votes: NDArray[np.float64]
     ) -> TreeModel:
-        """Return the model with other probabilities, not checked; classes keep their shares of the states.
-
-        What hangs on the hub must still do so.
-        """
+        """Return the model with other probabilities, not checked; classes keep their shares of the states."""
         model = object.__new__(TreeModel)
         model.__dict__.update(
-            has_latent=self.has_latent,
             groups=self.groups,
             prior=prior,
             latents=latents,
@@ -429,6 +429,8 @@ class TreeModel:
             class_prior=prior @ self.state_class,
             copy_of=self.copy_of,
         )
+        if latents is self.latents and "has_latent" in vars(self):
+            model.__dict__["has_latent"] = self.has_latent  # the same latents hang on the hub
         return model
 
     # -- new models and data --------------------------------------------------------------------------------
