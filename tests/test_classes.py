@@ -361,6 +361,6 @@ def test_a_hundred_labels_are_classes_and_more_are_not():
     X = np.where(rng.random((4000, 5)) < 0.8, y[:, None], rng.integers(0, 100, (4000, 5)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.VotesWarning)
-        assert (DawidSkene().fit(X).predict(X) == y).mean() > 0.9
+        assert (DawidSkene(kind="labels").fit(X).predict(X) == y).mean() > 0.9
     with pytest.raises(ValueError, match=r"101 different labels.*[Aa]re these scores\?"):
-        DawidSkene().fit(np.vstack([X, np.full((1, 5), 100)]))
+        DawidSkene(kind="labels").fit(np.vstack([X, np.full((1, 5), 100)]))

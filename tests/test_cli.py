@@ -609,7 +609,7 @@ def test_examples_of_the_help_work_when_pasted(tmp_path, monkeypatch, capsys):
                 if number:  # as it stands once, then smaller, to save time
                     line = line.replace("simulate -o", "simulate --items 500 -o")
                 assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
-    assert len(in_shell) == 4
+    assert len(in_shell) == 5
     function = f'goldless() {{ {shlex.quote(sys.executable)} -m goldless.cli "$@"; }}'
     script = "\n".join(["set -eo pipefail", function, *in_shell])
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)

@@ -68,7 +68,7 @@ def test_every_command_takes_many_classes(name, files, tmp_path, capsys):
     path = str(files[name])
     n_classes = {"three": 3, "ten": 10}[name]
     assert main(["inspect", path, "--truth", "truth", "--structure", "independent"]) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines()[:-2])) <= 80
+    assert max(map(len, capsys.readouterr().out.splitlines()[:-3])) <= 80
     page = tmp_path / "page.html"
     assert main(["report", path, "--truth", "truth", "--structure", "independent", "-o", str(page)]) == 0
     assert "How common each class is" in page.read_text()

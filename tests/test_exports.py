@@ -41,6 +41,7 @@ PUBLIC = [
     "ideal_groups",
     "load",
     "random_model",
+    "read_votes",
     "residual",
     "score_matrix",
     "select_voters",

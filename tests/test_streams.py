@@ -548,5 +548,5 @@ def test_numbers_of_text_files_stay_numbers_until_a_word_comes(tmp_path, monkeyp
         path = tmp_path / "votes.csv"
         path.write_text("\n".join([*lines, late]) + "\n")
         assert gl.MajorityVote().fit(path).classes_.tolist() == classes
-        in_memory = read_votes(path).votes.classes.tolist()
+        in_memory = read_votes(path, kind="labels").votes.classes.tolist()
         assert [label for label in in_memory if label != "1.0"] == classes  # a word leaves 1 and 1.0 two labels

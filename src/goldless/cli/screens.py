@@ -168,14 +168,13 @@ def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
     else:
         table = columns(header, rows, style, align=align, gap=1)
     note = (
-        f"gr: voters of one letter echo each other; acc: balanced accuracy (chance: {_share(1 / n_classes)}), 90 %: "
+        f"gr: one letter, one echo; acc: balanced accuracy (chance {_share(1 / n_classes)}), 90 %: of real panels; "
     )
-    note += "of real panels; "
     if by_class:
         names = ", ".join(_cut(clean(name), 12) for name in summary["votes"]["classes"])
         unit = "per cent" if n_classes <= _IN_PER_CENT_UP_TO else "tenths"
         note += f"rec: {unit} right on {names}; "
-    note += "uniq: share of independent information (0 = copy); *: suggested panel"
+    note += "uniq: independent share (0 = copy); *: suggested panel"
     return [*(line.rstrip() for line in table), *_wrapped(note, style, "dim")]
 
 

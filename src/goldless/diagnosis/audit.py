@@ -49,7 +49,7 @@ def audit(model: Any, X: Any, n: int = 30, *, random_state: int | np.random.Gene
     Examples
     --------
     >>> import goldless as gl
-    >>> X, y = gl.simulate_votes(2_000, groups=[5] + [1] * 10, random_state=3)
+    >>> X, y = gl.simulate_votes(2_000, groups=[3] + [1] * 12, random_state=3)
     >>> plan = gl.audit(gl.LatentSML().fit(X), X, n=50)
     >>> outcome = plan.estimate({row: y[row] for row in plan.rows})
     >>> low, high = outcome.interval["balanced_accuracy"]

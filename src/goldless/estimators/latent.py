@@ -151,8 +151,8 @@ class LatentSML(TreeEstimator):
     >>> model.groups_
     array([ 0,  0,  0,  0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10])
     >>> print(model.verdict_)
-    5 of 15 voters are counted in 1 group; a reading with 9 voters in groups explains the votes as well and would
-    change 37 % of the labels: the one with fewer was taken because it is simpler, which only labels can confirm.
+    5 of 15 voters are counted in 1 group. Another grouping (9 voters in groups) fits equally well and would change 37
+    % of the labels. The simpler one was used; a few labelled items would decide.
     """
 
     _min_voters = 1

@@ -94,8 +94,8 @@ def _too_faint(structure: Structure) -> str:
     if structure.faintest_pair < _FAINT:
         return ""
     if structure.faintest_pair >= 1:
-        return " (these votes could not show it)"
-    return f" (these votes show it only from a correlation of about {structure.faintest_pair:.2f} on)"
+        return " (too few items to detect it)"
+    return f" (detectable from a correlation of {structure.faintest_pair:.2f})"
 
 
 def _beside_others(
@@ -104,20 +104,21 @@ def _beside_others(
     """Return how the grouping that was used compares with the nearest other one."""
     if nearest is None:
         share = f"{100 * NOTABLE_CHANGE:.0f} %"
-        return f"; no other reading near it would change more than {share} of the labels"
+        return f". No other grouping near it would change more than {share} of the labels"
     change = f"{100 * nearest.labels_changed:.0f} % of the labels"
-    other = f"a reading with {voters_in_groups(nearest.groups)} voters in groups"
+    n_others = voters_in_groups(nearest.groups)
+    other = f"Another grouping ({n_others} voters in groups)" if n_others else "A model without groups"
     if ambiguous:
         return (
-            f", but {other} explains the votes almost as well and would change {change}: the votes cannot tell which "
-            "hidden source is the truth; a few labelled items, a known class balance or one trusted voter can"
+            f". {other} fits almost equally well and would change {change}. The votes cannot decide; a few labelled "
+            "items, a known class balance or one trusted voter can"
         )
     if _fit_gap(structure, groups, nearest.groups) < structure.penalty:
         return (
-            f"; {other} explains the votes as well and would change {change}: the one with fewer was taken because "
-            "it is simpler, which only labels can confirm"
+            f". {other} fits equally well and would change {change}. The simpler one was used; a few labelled items "
+            "would decide"
         )
-    return f"; {other} is the nearest that would change much ({change}), and fits clearly worse"
+    return f". {other} would change {change}, but fits clearly worse"
 
 
 def _left_over(structure: Structure) -> str:
@@ -127,7 +128,7 @@ def _left_over(structure: Structure) -> str:
         return ""
     times = structure.residual / structure.dof
     return (
-        f"; no reading explains all that the voters share (residual {times:.1f} times what chance leaves), so their "
+        f". Voters share more than the groups explain (residual {times:.1f} times what chance leaves), so their "
         "accuracies come out too high"
     )
 

@@ -146,16 +146,20 @@ def describe_settled(settled: Settled, n_voters: int) -> str:
     two_classes = settled.candidates[0].n_classes == 2
     n_models = len(settled.candidates) // 2 if two_classes else len(settled.candidates)
     if best >= n_models:
-        used += ", and the voters' labels mean the opposite of what they say"
+        used += ", with the two classes swapped"
     sure = f"{100 * settled.weights[best]:.0f} %"
-    why = f"given what is known besides the votes, this reading has a probability of {sure}"
+    why = (
+        f"Given the known labels, this grouping has a probability of {sure}"
+        if settled.n_known
+        else (f"Given what is known, this grouping has a probability of {sure}")
+    )
     if settled.n_known:
-        why += f" and foretells {settled.right[best]} of the {settled.n_known} known labels"
+        why += f" and predicts {settled.right[best]} of the {settled.n_known} known labels"
         if best:
-            why += f", against {settled.right[0]} for the reading of the votes alone"
+            why += f", against {settled.right[0]} for that of the votes alone"
     if n_models == 1 and best == 0:
-        why += "; no other reading of the votes would change labels"
-    return f"{used}; {why}."
+        why += ". No other grouping would change labels"
+    return f"{used}. {why}."
 
 
 def label_evidence(

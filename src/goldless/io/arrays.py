@@ -62,20 +62,20 @@ class LabelTable:
 
     def codes(self, alphabet: Alphabet) -> NDArray[np.int8]:
         """Return the codes of all votes, -2 for labels that are neither classes nor missing."""
-        codes: NDArray[np.int8] | None = None
         if self.arrow is not None:
-            codes = np.empty(self.shape, dtype=np.int8)
+            turned = np.empty(self.shape, dtype=np.int8)
             arrow, columns = self.arrow, np.empty(self.shape[::-1], dtype=np.int8)
 
             def fill(number: int) -> None:
                 columns[number] = codes_of(arrow.column(number), alphabet, arrow.column_names[number], "votes")
 
             def turn(rows: slice) -> None:
-                codes[rows] = columns[:, rows].T
+                turned[rows] = columns[:, rows].T
 
             ordered_map(fill, range(self.shape[1]))
             ordered_map(turn, row_chunks(self.shape[0], _ROWS_AT_ONCE))
-            return codes
+            return turned
+        codes: NDArray[np.int8] | None = None
         for index, values in self.blocks():
             of_block = alphabet.codes(values)
             if index is ...:  # all votes in one block: nothing to put together

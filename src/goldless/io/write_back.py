@@ -21,6 +21,7 @@ from goldless.io.readers.eval_logs import promptfoo_items, promptfoo_results
 from goldless.io.readers.records import parse_json
 from goldless.io.readers.vcf import alleles, item_name
 from goldless.io.tables import VotesFile
+from goldless.kernels.sparse import dense_codes
 
 AGENT = "goldless"
 
@@ -147,7 +148,7 @@ def _sites(labels: Labels, p: dict[str, float], n_eff: dict[str, float], about: 
     yield '##INFO=<ID=NCALLERS,Number=1,Type=Integer,Description="Number of callers">'
     yield from (*_INFO, about)
     yield "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
-    called = np.asarray(votes.codes) == 1
+    called = dense_codes(votes.codes) == 1
     voters = np.array(labels.table.voters)
     for number, name in enumerate(map(str, labels.names)):
         contig, position, reference, alternative = name.split(":", 3)
