@@ -4,9 +4,11 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import goldless as gl
+from goldless import VotesError, read_votes
 from goldless.cli import main
 
 
@@ -150,9 +152,10 @@ def test_two_classes_may_be_named_too(tmp_path, capsys):
         assert json.loads(capsys.readouterr().out)["votes"]["class_shares"][1] == pytest.approx(0.3, abs=0.01)
 
 
-def test_a_tie_is_a_class_or_no_vote(files, tmp_path, capsys):
+def test_a_tie_is_a_class_or_no_vote_or_half_a_vote(files, tmp_path, capsys):
     path = str(files["judges"])
-    for option, classes in (([], ["A", "B", "tie"]), (["--tie", "missing"], ["A", "B"])):
+    both = ["A", "B"]
+    for option, classes in (([], [*both, "tie"]), (["--tie", "missing"], both), (["--tie", "half"], both)):
         assert main(["combine", path, "--ignore", "truth", "--json", *option]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["classes"] == classes
@@ -163,3 +166,27 @@ def test_a_tie_is_a_class_or_no_vote(files, tmp_path, capsys):
     assert {row["label"] for row in read(out)} == {"A", "B"}
     assert main(["inspect", path, "--ignore", "truth", "--tie", "missing"]) == 0
     assert "--tie missing" in " ".join(capsys.readouterr().out.split())
+    assert main(["inspect", path, "--truth", "truth", "--tie", "half"]) == 0
+    assert "a tie is half a vote for each class" in " ".join(capsys.readouterr().out.split())
+    assert main(["combine", path, "--engine", "stream", "--tie", "half", "-o", str(tmp_path / "other.csv")]) == 1
+    assert "--tie half goes with --engine memory" in capsys.readouterr().err
+
+
+def test_a_tie_half_way_counts_for_both_classes(rng):
+    y = rng.integers(0, 2, 400)
+    said = np.where(rng.random((400, 5)) < 0.9, y[:, None], 1 - y[:, None])
+    labels = np.where(rng.random((400, 5)) < 0.3, "tie", np.where(said == 1, "B", "A"))
+    table = read_votes(pd.DataFrame(labels, columns=list("abcde"))).with_ties_halfway(["tie"])
+    assert table.votes.classes.tolist() == ["A", "B"]
+    votes = (labels == "B").sum(axis=1) - (labels == "A").sum(axis=1)
+    consensus = gl.MajorityVote().fit(table).predict_proba(table)[:, 1]
+    assert (np.sign(np.round(consensus - consensus[votes == 0].mean(), 2)) * np.sign(votes) >= 0).all()
+    model = gl.LatentSML().fit(table)
+    assert (model.predict(table) == np.array(["A", "B"])[y]).mean() > 0.9
+    swapped = np.where(labels == "tie", "tie", np.where(labels == "A", "B", "A"))
+    other = read_votes(pd.DataFrame(swapped, columns=list("abcde"))).with_ties_halfway(["tie"])
+    np.testing.assert_allclose(
+        gl.LatentSML().fit(other).predict_proba(other)[:, 0], model.predict_proba(table)[:, 1], atol=1e-3
+    )
+    with pytest.raises(VotesError, match="half way between two classes, and there are 3"):
+        read_votes(pd.DataFrame(np.where(rng.random((400, 5)) < 0.1, "C", labels))).with_ties_halfway(["tie"])

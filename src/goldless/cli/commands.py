@@ -250,6 +250,8 @@ def read_and_fit(
             **reading_options(arguments),
             progress=progress.update,
         )
+    if arguments.tie == "half":
+        table = table.with_ties_halfway(TIES)
     if check is not None:
         check(table)
     only = getattr(arguments, "only", None)

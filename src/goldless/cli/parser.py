@@ -216,8 +216,8 @@ def _reading() -> Parser:
     )
     group.add_argument(
         "--tie",
-        choices=("class", "missing"),
-        help="what the label tie means: a class of its own (default), or no vote",
+        choices=("class", "missing", "half"),
+        help="what the label tie means: a class of its own (default), no vote, or half a vote for each class",
     )
     group.add_argument("--positive", metavar="LABEL", help="of two labels the one to call positive")
     group.add_argument(

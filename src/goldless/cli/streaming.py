@@ -49,6 +49,8 @@ def combine_stream(arguments: argparse.Namespace) -> None:
     for option in ("explain", "only"):
         if getattr(arguments, option):
             raise ValueError(f"--{option} goes with --engine memory")
+    if arguments.tie == "half":
+        raise ValueError("--tie half goes with --engine memory")
     if is_written_back(arguments.output):
         raise ValueError(f"{arguments.output} is written from votes in memory: leave out --engine")
     check_ending(arguments.output, IN_BATCHES)

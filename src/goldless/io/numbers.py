@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from goldless.errors import VotesError
 from goldless.io.arrays import LabelTable
+from goldless.kernels.sparse import dense_codes
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, distinct_labels, is_missing, short_repr
 from goldless.votes.bins import Bins, Levels
 from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, check_numbers, judge_labels, judge_range, ranks_as_codes
@@ -106,6 +107,24 @@ def encode_numbers(table: LabelTable, rules: LabelRules, kinds: tuple[str, ...],
         raise VotesError("one-class" if not np.isnan(answers).all() else "no-votes", f"Nothing to combine: {seen}")
     bins = Bins.of(levels, kinds, sign, rules.numbers.positive_from)
     return Votes(bins.codes(answers), score_classes(rules), table.voters, table.items, bins, answers=answers)
+
+
+def with_ties_halfway(votes: Votes, ties: Collection) -> Votes:
+    """Return votes for two classes and ties as three grades, ties half way between the classes.
+
+    So every voter has its own table of what a tie means, and a majority counts it as half a vote for each class.
+    """
+    tied = np.array([label in ties for label in votes.classes.tolist()])
+    if not tied.any():
+        return votes
+    sides = np.flatnonzero(~tied)
+    if len(sides) != 2:
+        raise VotesError("tie-classes", f"A tie is half way between two classes, and there are {len(sides)}")
+    value = np.append(np.where(tied, 0.5, np.nan), np.nan)  # the last one for missing votes
+    value[sides] = 0.0, 1.0
+    answers = value[dense_codes(votes.codes)]
+    bins = Bins.of([Levels.of(column) for column in answers.T], ("ordinal",) * votes.n_voters)
+    return Votes(bins.codes(answers), votes.classes[sides], votes.voters, votes.items, bins, answers=answers)
 
 
 def encode_in_bins(table: LabelTable, rules: LabelRules, classes: NDArray, bins: Bins) -> Votes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError
 from goldless.io.arrays import table_of_array
 from goldless.io.frames import unknown_truth
-from goldless.io.numbers import encode_numbers, kinds_in
+from goldless.io.numbers import encode_numbers, kinds_in, with_ties_halfway
 from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.columns import Column, Columns, column_of
 from goldless.io.roles import ReadOptions, WideRoles, are_numbers, column_of_numbers, short, wide_roles
@@ -109,6 +109,23 @@ class VotesFile:
     def X(self) -> Votes:
         """What estimators are given."""
         return self.votes
+
+    def with_ties_halfway(self, ties: Collection) -> VotesFile:
+        """Return the votes with ties half way between the two classes; an item that is truly a tie is not scored."""
+        votes = with_ties_halfway(self.votes, ties)
+        if votes is self.votes:
+            return self
+        kept = votes.classes.tolist()
+        code = np.array(
+            [*(kept.index(label) if label in kept else MISSING for label in self.votes.classes.tolist()), MISSING]
+        )
+        return replace(
+            self,
+            votes=votes,
+            truth=None if self.truth is None else code[self.truth].astype(np.int8),
+            how=f"{self.how[:-1]}; a tie is half a vote for each class.",
+            gold={row: label for row, label in self.gold.items() if label in kept},
+        )
 
     def __repr__(self) -> str:
         return f"<{self.how}>"
