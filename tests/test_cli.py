@@ -56,7 +56,7 @@ def test_inspect_fits_one_screen_for_twenty_voters(votes, monkeypatch, capsys):
     assert max(map(len, lines)) <= 80
     assert "\x1b[" not in out  # no colours outside a terminal
     assert "worth about" in out
-    assert re.search(r"^combined labels +\d+\.\d % +\d+\.\d-\d+\.\d +\d+\.\d %", out, re.MULTILINE)
+    assert re.search(r"^combined labels +\d+-\d+ % +\d+\.\d % +\d+\.\d %", out, re.MULTILINE)
     assert "  goldless report votes.csv --truth truth -o report.html" in lines  # never cut, to be pasted
     for voter in range(1, 21):
         assert f"voter {voter}" in out
@@ -85,7 +85,7 @@ def test_inspect_keeps_names_apart_in_eighty_columns(tmp_path, capsys):
     assert main(["inspect", str(tmp_path / "long.npz"), "--structure", "independent"]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
-    table = out[re.search("^voter +gr ", out, re.MULTILINE).start() : out.index("gr: voters")].splitlines()
+    table = out[re.search("^voter +gr ", out, re.MULTILINE).start() : out.index("gr: one letter")].splitlines()
     assert max(map(shown_width, table)) <= 80
     assert len({shown_width(line[: line.index("|")]) for line in table[2:]}) == 1
     for number in range(13):

@@ -79,7 +79,8 @@ def test_every_command_takes_many_classes(name, files, tmp_path, capsys):
     assert main(["ask", path, "--ignore", "truth", "-n", "3", "--json"]) == 0
     asked = json.loads(capsys.readouterr().out)["items"]
     assert len(asked) == 3
-    assert len(asked[0]) == 1 + n_classes
+    assert len(asked[0]) == 2 + n_classes  # the item, its probabilities, and why it is asked
+    assert asked[0]["why"]
 
 
 @pytest.mark.parametrize("engine", ["memory", "stream"])
