@@ -52,6 +52,7 @@ OTHER_TRUTH = dict.fromkeys(
         "check_fit_score_takes_y",
         "check_positive_only_tag_during_fit",
         "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
         "check_sample_weights_list",
     ],
     "every item needs one of the labels of the votes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -208,7 +209,24 @@ def arrow_table(X: Any) -> pa.Table | None:
         return None
     if any(pa.types.is_nested(kind) for kind in table.schema.types):
         return None if hasattr(X, "to_numpy") else table
-    return pa.table(ordered_map(_plain_text, table.columns), names=table.column_names)
+    try:
+        columns = ordered_map(_plain_text, table.columns)
+    except (KeyError, pa.ArrowNotImplementedError):
+        columns = _without_views(X)
+    return pa.table(columns, names=table.column_names)
+
+
+def _without_views(X: Any) -> list[pa.ChunkedArray]:
+    """Return the columns of a frame of polars as older versions of Arrow take them, which know no views of text."""
+    levels = getattr(sys.modules.get(type(X).__module__.partition(".")[0]), "CompatLevel", None)
+    if levels is None:
+        raise VotesError("arrow-too-old", "Views of text need a newer pyarrow: pip install -U pyarrow")
+    return [
+        column.cast(pa.dictionary(pa.int32(), column.type.value_type))
+        if pa.types.is_dictionary(column.type)
+        else column
+        for column in X.to_arrow(compat_level=levels.oldest()).columns
+    ]
 
 
 _FEW = 6  # labels that are found by comparing all votes with each, which is several times faster than hashing

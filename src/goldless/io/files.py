@@ -384,7 +384,10 @@ def as_votes(X: Any, rules: LabelRules) -> Any:
     if isinstance(X, np.ndarray | Votes):
         return X
     records = isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(one, dict) for one in X)
-    if hasattr(X, "tocoo") or records or _is_long_frame(X):
+    if hasattr(X, "tocoo"):  # its columns have no names
+        votes = read_table(X, ReadOptions(rules=rules)).votes
+        return replace(votes, voters=None) if votes.answers is None else votes.answers
+    if records or _is_long_frame(X):
         return read_table(X, ReadOptions(rules=rules)).X
     return X
 
