@@ -355,6 +355,25 @@ def test_inspect_logs_name_the_judges_and_keep_epochs_apart(tmp_path):
         gl.read_votes(tmp_path / "log.eval")
 
 
+def test_logs_of_different_tasks_are_not_joined_without_a_word(tmp_path):
+    """Three logs of two tasks were read as one panel."""
+
+    def log(task, *scorers):
+        samples = [
+            {"id": i, "epoch": 1, "scores": {s: {"value": "CI"[(i + n) % 3 > 0]} for n, s in enumerate(scorers)}}
+            for i in range(6)
+        ]
+        return json.dumps({"eval": {"task": task, "task_id": "1", "eval_id": "2", "model": "m"}, "samples": samples})
+
+    write(tmp_path, **{"a.json": log("ethics", "x", "y"), "b.json": log("maths", "y", "z")})
+    with pytest.raises(VotesError, match="holds 2 tasks: 'ethics', 'maths'; name one by question="):
+        gl.read_votes(tmp_path)
+    assert gl.read_votes(tmp_path, question="maths").voters == ["y", "z"]
+    write(tmp_path, **{"b.json": log("maths", "x", "y")})
+    table = gl.read_votes(tmp_path)  # the same scorers judge both
+    assert (table.n_items, table.n_voters) == (12, 2)
+
+
 def test_each_filter_of_a_document_is_an_item_of_its_own(tmp_path):
     for model in ("m1", "m2"):
         records = [

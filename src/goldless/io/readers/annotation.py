@@ -8,27 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from goldless.errors import Note, VotesError
-from goldless.io.readers.base import Read, ReaderOptions, Roles, empty_file, long_table, several
+from goldless.io.readers.base import Read, ReaderOptions, Roles, chosen, empty_file, long_table, read_long
 from goldless.io.readers.records import Document, JsonFormat
-
-_LONG = Roles("item", "voter", "label")
-
-
-def _read(rows: Sequence[tuple], how: str, name: str, notes: Sequence[Note] = (), **more: Any) -> Read:
-    if not rows:
-        raise empty_file(name, f"was read as {how} and holds no votes")
-    return Read(long_table(rows), how, _LONG, tuple(notes), **more)
-
-
-def _question(found: Sequence[str], name: str, options: ReaderOptions) -> str:
-    """Return the question that the user asked for, or the only one."""
-    names = list(dict.fromkeys(found))
-    if options.question is not None and options.question in names:
-        return options.question
-    if len(names) != 1 or options.question is not None:
-        raise several(name, "questions", names, "question")
-    return names[0]
-
 
 # -- Label Studio -------------------------------------------------------------------------------------------
 
@@ -57,14 +38,14 @@ def _label_studio(documents: list[Document], options: ReaderOptions) -> Read:
                 rows += [(item, voter, *answer) for answer in _answers(given.get("result") or ())]
     if not rows:
         raise empty_file(name, "was read as Label Studio tasks and holds no choices, ratings or pairwise answers")
-    question = _question([row[2] for row in rows], name, options)
+    question = chosen([row[2] for row in rows], "questions", name, options)
     notes = []
     if skipped:
         notes.append(Note(f"{skipped:,} cancelled annotation{'s were' if skipped > 1 else ' was'} left out"))
     if gold:
         notes.append(Note(f"{gold:,} annotations are marked as ground truth and were read as votes"))
     votes = [(item, voter, label) for item, voter, asked, label in rows if asked == question]
-    return _read(votes, f"Label Studio tasks, question {question!r}", name, notes)
+    return read_long(votes, f"Label Studio tasks, question {question!r}", name, notes)
 
 
 def _annotator(annotation: dict) -> str:
@@ -99,7 +80,7 @@ def _argilla(documents: list[Document], options: ReaderOptions) -> Read:
     asked = [key[: -len(end)] for record in records for key in record if key.endswith(end)]
     if not asked:
         return _argilla_1(records, name)
-    question = _question(asked, name, options)
+    question = chosen(asked, "questions", name, options)
     rows, drafts = [], 0
     for number, record in enumerate(records):
         item = record.get("id", number + 1)
@@ -115,7 +96,7 @@ def _argilla(documents: list[Document], options: ReaderOptions) -> Read:
             agent = record.get(f"{question}.suggestion.agent") or "suggestion"
             rows.append((item, str(agent), _plain(record[f"{question}.suggestion"])))
     notes = [Note(f"{drafts:,} responses that are not submitted were left out")] if drafts else []
-    return _read(rows, f"Argilla records, question {question!r}", name, notes)
+    return read_long(rows, f"Argilla records, question {question!r}", name, notes)
 
 
 def _argilla_1(records: list[dict], name: str) -> Read:
@@ -128,7 +109,7 @@ def _argilla_1(records: list[dict], name: str) -> Read:
         if record.get("prediction"):
             best = max(record["prediction"], key=lambda guess: guess.get("score", 0))
             rows.append((item, str(record.get("prediction_agent") or "prediction"), best.get("label")))
-    return _read(rows, "Argilla records (version 1)", name)
+    return read_long(rows, "Argilla records (version 1)", name)
 
 
 def _plain(value: Any) -> Any:
@@ -147,7 +128,7 @@ def _doccano(documents: list[Document], options: ReaderOptions) -> Read:
             item = record.get("id", record.get("text", number + 1))
             label = record.get("label", record.get("labels"))
             rows.append((item, document.file.stem, _plain(label)))
-    return _read(rows, "doccano exports, each file one annotator", str(Path(documents[0].file.name)))
+    return read_long(rows, "doccano exports, each file one annotator", str(Path(documents[0].file.name)))
 
 
 def _prodigy(documents: list[Document], options: ReaderOptions) -> Read:
@@ -168,7 +149,7 @@ def _prodigy(documents: list[Document], options: ReaderOptions) -> Read:
         item = record.get("_task_hash" if several_labels and not choice else "_input_hash")
         rows.append((item, str(record.get("_annotator_id") or record.get("_session_id") or "annotator"), label))
     how = "Prodigy annotations" + (", choices" if choice else ", accept or reject")
-    return _read(rows, how, name, classes=None if choice else ("reject", "accept"))
+    return read_long(rows, how, name, classes=None if choice else ("reject", "accept"))
 
 
 # -- Ground Truth, wrench -----------------------------------------------------------------------------------
@@ -195,7 +176,7 @@ def _ground_truth(documents: list[Document], options: ReaderOptions) -> Read:
             {"file": merged[0]},
         )
     notes = [Note(f"{name} holds merged labels only and was left out") for name in merged]
-    return _read(rows, "SageMaker Ground Truth, annotations of all workers", documents[0].file.name, notes)
+    return read_long(rows, "SageMaker Ground Truth, annotations of all workers", documents[0].file.name, notes)
 
 
 def _all_workers(value: Any) -> list:

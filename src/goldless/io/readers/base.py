@@ -318,6 +318,16 @@ def several(name: str, what: str, found: Iterable[str], option: str) -> VotesErr
     )
 
 
+def chosen(found: Iterable[str], what: str, name: str, options: ReaderOptions) -> str:
+    """Return the question, task or metric that the user asked for, or the only one."""
+    names = list(dict.fromkeys(found))
+    if options.question is not None and options.question in names:
+        return options.question
+    if len(names) != 1 or options.question is not None:
+        raise several(name, what, names, "question")
+    return names[0]
+
+
 # -- values to Arrow ----------------------------------------------------------------------------------------
 
 
@@ -338,6 +348,15 @@ def long_table(rows: Sequence[tuple], names: Sequence[str] = ("item", "voter", "
     """Return votes, one tuple each, as a table."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     return pa.table([arrow_array(column) for column in columns], names=list(names))
+
+
+def read_long(rows: Sequence[tuple], how: str, name: str, notes: Sequence[Note] = (), **more: Any) -> Read:
+    """Return votes (item, voter, label), or with a score behind, as what was read."""
+    if not rows:
+        raise empty_file(name, f"was read as {how} and holds no votes")
+    titles = ("item", "voter", "label", "score")[: len(rows[0])]
+    roles = Roles("item", "voter", "label", score="score" if "score" in titles else None)
+    return Read(long_table(rows, titles), how, roles, tuple(notes), **more)
 
 
 def csv_header(file: File) -> tuple[str, ...]:

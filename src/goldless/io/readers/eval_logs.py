@@ -14,31 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from goldless.errors import Note
-from goldless.io.readers.base import (
-    CERTAIN,
-    File,
-    Read,
-    ReaderOptions,
-    Roles,
-    damaged,
-    empty_file,
-    long_table,
-    several,
-)
+from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, chosen, damaged, read_long
 from goldless.io.readers.records import Document, JsonFormat, parse_json
 
-_LONG = Roles("item", "voter", "label")
-_SCORED = Roles("item", "voter", "label", score="score")
 _TIE = "tie"
-
-
-def _read(rows: Sequence[tuple], how: str, name: str, notes: tuple[Note, ...] = (), **more: Any) -> Read:
-    """Return votes (item, voter, label) or (item, voter, label, score) as what was read."""
-    if not rows:
-        raise empty_file(name, f"was read as {how} and holds no votes")
-    if len(rows[0]) == 3:
-        return Read(long_table(rows), how, _LONG, notes, **more)
-    return Read(long_table(rows, ("item", "voter", "label", "score")), how, _SCORED, notes, **more)
 
 
 def _names(documents: Sequence[Document]) -> str:
@@ -57,15 +36,6 @@ def _joined(*parts: Any) -> str:
     return " ".join(str(part) for part in parts if part is not None and part != "")
 
 
-def _chosen(found: Sequence[str], what: str, name: str, options: ReaderOptions) -> str:
-    """Return the one of several that the user asked for, or the only one."""
-    if options.question is not None and options.question in found:
-        return options.question
-    if len(found) != 1 or options.question is not None:
-        raise several(name, what, found, "question")
-    return found[0]
-
-
 # -- Inspect ------------------------------------------------------------------------------------------------
 
 
@@ -82,7 +52,9 @@ class InspectReader:
 
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
         """Read logs; each sample of each epoch is an item, each scorer a voter."""
+        name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
         logs = [_inspect_zip(file) if file.head.startswith(b"PK") else _inspect_json(file) for file in files]
+        logs = _of_one_task(logs, name, options)
         setups = _distinct((log["eval"].get("task"), log["eval"].get("model")) for log in logs)
         epochs = max((sample.get("epoch", 1) for log in logs for sample in log["samples"]), default=1)
         rows, notes = [], []
@@ -107,11 +79,20 @@ class InspectReader:
                     )
                 )
         rows, more = _one_kind_of_grade(rows)
-        how = "an Inspect log" if len(files) == 1 else f"{len(files)} Inspect logs"
+        how = "an Inspect log" if len(logs) == 1 else f"{len(logs)} Inspect logs"
         how += ", each epoch of a sample an item" if epochs > 1 else ""
-        name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
         letters = {label for _, _, label in rows if label is not None} <= {"C", "I"}
-        return _read(rows, how, name, (*notes[:1], *more), classes=("I", "C") if letters else None)
+        return read_long(rows, how, name, (*notes[:1], *more), classes=("I", "C") if letters else None)
+
+
+def _of_one_task(logs: list[dict], name: str, options: ReaderOptions) -> list[dict]:
+    """Return the logs of the task that the user asks for; of several only if the same scorers judge all."""
+    tasks = _distinct(str(log["eval"].get("task")) for log in logs)
+    scorers = [{scorer for sample in log["samples"] for scorer in sample.get("scores") or ()} for log in logs]
+    if options.question is None and (len(tasks) == 1 or all(of_log == scorers[0] for of_log in scorers)):
+        return logs
+    task = chosen(tasks, "tasks", name, options)
+    return [log for log in logs if str(log["eval"].get("task")) == task]
 
 
 def _inspect_json(file: File) -> dict:
@@ -209,7 +190,7 @@ def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
         known = ("doc_id", "doc", "target", "filter", "arguments", "resps", "filtered_resps")
         record = documents[0].records[0]
         metrics = [k for k, v in record.items() if k not in known and isinstance(v, int | float | bool)]
-    metric = _chosen(metrics, "metrics", _names(documents), options)
+    metric = chosen(metrics, "metrics", _names(documents), options)
     folders = _distinct(_folder(document).name for document in documents)
     rows = []
     for document in documents:
@@ -218,7 +199,7 @@ def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
             task = _task_of(document) if len(tasks) > 1 else ""
             item = _joined(task, record["doc_id"], record.get("filter") if len(filters) > 1 else "")
             rows.append((item, voter, record.get(metric)))
-    return _read(rows, f"lm-evaluation-harness samples, metric {metric!r}", _names(documents))
+    return read_long(rows, f"lm-evaluation-harness samples, metric {metric!r}", _names(documents))
 
 
 def _task_of(document: Document) -> str:
@@ -230,7 +211,7 @@ def _helm(documents: list[Document], options: ReaderOptions) -> Read:
         stat["name"]["name"] for document in documents for record in document.records for stat in record["stats"]
     )
     scored = [m for m in metrics if m.endswith("match") or m in ("exact_match", "quasi_exact_match")] or metrics
-    metric = _chosen(scored if options.question is None else metrics, "metrics", _names(documents), options)
+    metric = chosen(scored if options.question is None else metrics, "metrics", _names(documents), options)
     runs = {id(document): _folder(document).name for document in documents}
     scenarios = _distinct(_without_model(run) for run in runs.values())
     trials = max((r.get("train_trial_index") or 0 for d in documents for r in d.records), default=0)
@@ -248,7 +229,7 @@ def _helm(documents: list[Document], options: ReaderOptions) -> Read:
             )
             values = [stat.get("mean") for stat in record["stats"] if stat["name"]["name"] == metric]
             rows += [(item, model[1] if model else run, value) for value in values[:1]]
-    return _read(rows, f"HELM per-instance stats, metric {metric!r}", _names(documents))
+    return read_long(rows, f"HELM per-instance stats, metric {metric!r}", _names(documents))
 
 
 def _without_model(run: str) -> str:
@@ -265,7 +246,7 @@ def _rewardbench(documents: list[Document], options: ReaderOptions) -> Read:
                 chosen, rejected = record.get("scores_chosen"), record.get("scores_rejected")
                 label = None if chosen is None or rejected is None else int(chosen > rejected)
             rows.append((record["id"], voter, label))
-    return _read(rows, "RewardBench outputs: 1 if the chosen answer got the higher reward", _names(documents))
+    return read_long(rows, "RewardBench outputs: 1 if the chosen answer got the higher reward", _names(documents))
 
 
 # -- promptfoo ----------------------------------------------------------------------------------------------
@@ -312,7 +293,7 @@ def _promptfoo(documents: list[Document], options: ReaderOptions) -> Read:
             voter = _joined(_prompt_of(result) if len(prompts) > 1 else "", _provider(result))
             item = f"test {tests.index(_test_of(result))}"
             rows.append((item, voter, result.get("success"), result.get("score")))
-    return _read(rows, how, document.file.name, classes=(False, True))
+    return read_long(rows, how, document.file.name, classes=(False, True))
 
 
 def _asserted_by(assertion: dict) -> str:
@@ -344,7 +325,7 @@ def _openai_log(documents: list[Document], options: ReaderOptions) -> Read:
             for record in document.records
             if record.get("type") == "match"
         ]
-    return _read(rows, "OpenAI evals log: is the sampled answer correct", _names(documents))
+    return read_long(rows, "OpenAI evals log: is the sampled answer correct", _names(documents))
 
 
 def _openai_export(documents: list[Document], options: ReaderOptions) -> Read:
@@ -355,7 +336,7 @@ def _openai_export(documents: list[Document], options: ReaderOptions) -> Read:
             item = _joined(record.get("run_id") if len(runs) > 1 else "", record["data_source_idx"])
             passes, grades = record.get("passes") or {}, record.get("grades") or {}
             rows += [(item, grader, passes[grader], grades.get(grader)) for grader in passes]
-    return _read(rows, "OpenAI evals export: does each grader pass the item", _names(documents))
+    return read_long(rows, "OpenAI evals export: does each grader pass the item", _names(documents))
 
 
 def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
@@ -372,7 +353,7 @@ def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
             )
             label = None if metric.get("error") else metric.get("success")
             rows.append((case.get("name") or f"case {number}", voter, label, metric.get("score")))
-    return _read(rows, "DeepEval test run, each metric and judge a voter", document.file.name)
+    return read_long(rows, "DeepEval test run, each metric and judge a voter", document.file.name)
 
 
 def _braintrust(documents: list[Document], options: ReaderOptions) -> Read:
@@ -382,7 +363,7 @@ def _braintrust(documents: list[Document], options: ReaderOptions) -> Read:
         for number, record in enumerate(document.records)
         for voter, score in (record.get("scores") or {}).items()
     ]
-    return _read(rows, "Braintrust experiment, each score a voter", document.file.name)
+    return read_long(rows, "Braintrust experiment, each score a voter", document.file.name)
 
 
 # -- comparisons in pairs -----------------------------------------------------------------------------------
@@ -417,7 +398,7 @@ def _alpaca(documents: list[Document], options: ReaderOptions) -> Read:
         notes.append(Note(f"Weighted preferences of {', '.join(sorted(weighted))} were cut at 1.5"))
     if len(pairs) > 1:
         notes.append(Note(f"{len(pairs)} pairs of models are compared; only equal pairs are one item"))
-    return _read(rows, "AlpacaEval annotations: which output is better", _names(documents), tuple(notes))
+    return read_long(rows, "AlpacaEval annotations: which output is better", _names(documents), tuple(notes))
 
 
 def _judge(record: dict) -> str:
@@ -436,7 +417,7 @@ def _mt_single(documents: list[Document], options: ReaderOptions) -> Read:
         )
         for r in records
     ]
-    return _read(rows, "MT-Bench grades of single answers", _names(documents))
+    return read_long(rows, "MT-Bench grades of single answers", _names(documents))
 
 
 def _mt_pair(documents: list[Document], options: ReaderOptions) -> Read:
@@ -448,7 +429,7 @@ def _mt_pair(documents: list[Document], options: ReaderOptions) -> Read:
         item = _joined(record["question_id"], f"turn {record.get('turn', 1)}", models)
         games = [record.get("g1_winner"), record.get("g2_winner")]  # mapped to models already: no flip
         rows += _pair_votes(item, _judge(record), [None if game == "error" else game for game in games], options)
-    return _read(rows, f"MT-Bench comparisons, {_games(options)}", _names(documents))
+    return read_long(rows, f"MT-Bench comparisons, {_games(options)}", _names(documents))
 
 
 def _pair_votes(item: str, judge: str, games: list, options: ReaderOptions) -> Iterator[tuple]:
@@ -483,7 +464,7 @@ def _judgebench(documents: list[Document], options: ReaderOptions) -> Read:
                 rows += _pair_votes(str(record["pair_id"]), str(voter), order, options)
             else:
                 rows.append((str(record["pair_id"]), str(voter), order[0]))
-    return _read(rows, f"JudgeBench judgments, {_games(options)}", _names(documents))
+    return read_long(rows, f"JudgeBench judgments, {_games(options)}", _names(documents))
 
 
 def _arena(documents: list[Document], options: ReaderOptions) -> Read:
@@ -497,7 +478,7 @@ def _arena(documents: list[Document], options: ReaderOptions) -> Read:
         )
         for r in records
     ]
-    return _read(rows, "Arena battles", _names(documents))
+    return read_long(rows, "Arena battles", _names(documents))
 
 
 FORMATS = (
