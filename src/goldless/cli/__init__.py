@@ -16,19 +16,27 @@ from goldless.errors import VotesError
 _OK, _ERROR, _USAGE, _INTERRUPTED = 0, 1, 2, 130
 _LONGEST = 1000
 _TRACEBACK = "--traceback"
+_COMPLETION = "_GOLDLESS_COMPLETE"  # what the script of `goldless completion` sets
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; wrong usage, help and the version leave by SystemExit."""
     from goldless.cli.app import app
 
+    if _COMPLETION in os.environ:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(app(), {}, "goldless", _COMPLETION, os.environ[_COMPLETION])
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = app().main(words, prog_name="goldless", standalone_mode=False)
+        with app().make_context("goldless", words) as context:
+            context.command.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as stop:  # the help or the version was asked for
+        raise SystemExit(stop.exit_code) from None
     except click.UsageError as error:
         raise SystemExit(_wrong_usage(error)) from None
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         _print_error("stopped; nothing is left half-written")
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
@@ -41,8 +49,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         _print_error(_in_one_line(error))
         return _ERROR
-    if code is not None:  # the help or the version was asked for
-        raise SystemExit(code)
     return _OK
 
 
