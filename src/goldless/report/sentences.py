@@ -156,7 +156,7 @@ def what_to_watch(facts: Facts) -> list[str]:
 def _about_rates(facts: Facts, voters: list[Voter]) -> list[str]:
     """Return what accuracies and class shares give to watch."""
     chance, n_classes, n_voters = facts.chance, len(facts.votes.classes), facts.votes.n_voters
-        found = []
+    found = []
     poor = [voter.name for voter in voters if voter.balanced_accuracy < chance]
     if poor:
         found.append(f"Expected to be worse than chance: {listed(poor)}.")
