@@ -90,9 +90,9 @@ def test_inspect_keeps_names_apart_in_eighty_columns(tmp_path, capsys):
     assert max(map(cell_width, lines)) <= 80
     assert len({cell_width(line[: line.index("|")]) for line in lines[1:]}) == 1
     for number in range(13):
-        assert re.search(rf"~[^|]*r {number} ", out)
+        assert re.search(rf"…[^|]*r {number} ", out)
     assert shortened("abcdefgh", 8) == "abcdefgh"
-    assert shortened("abcdefgh", 7) == "abc~fgh"
+    assert shortened("abcdefgh", 7) == "abc…fgh"
     assert all(cell_width(shortened("老师" * 9, width)) in (width - 1, width) for width in range(4, 20))
 
 

@@ -182,4 +182,4 @@ class LabelsAtRiskWarning(VotesWarning):
 
 
 class AmbiguousReadingWarning(VotesWarning):
-    """Two readings explain the votes almost equally well, and the message says what would settle it."""
+    """Two groupings explain the votes almost equally well, and the message says what would decide."""

@@ -7,7 +7,7 @@
 >>> listed(["a", "b", "c", "d"], most=2)
 'a, b and 2 more'
 >>> shortened("claude-3-5-sonnet-20241022", 15)
-'claude-~0241022'
+'claude-…0241022'
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def shortened(name: str, width: int = _LONGEST_NAME) -> str:
         start, end = (name[: len(start) + 1], end) if len(start) <= len(end) else (start, name[-len(end) - 1 :])
     while cell_width(start) + cell_width(end) > width - 1:  # the last letter was a wide one
         start = start[:-1]
-    return f"{start}~{end}"
+    return f"{start}…{end}"
 
 
 def cell_width(text: str) -> int:

@@ -14,6 +14,7 @@ from goldless.fitting.fitted import Alternative
 from goldless.maths.echo import SameWrongAnswer
 from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.result import UNDECIDED_MARGIN
+from goldless.words import p_value, percent
 
 FEWEST_ITEMS = 50
 _WORTH_IT = 0.005  # a gain in balanced accuracy for which a less plain method is worth using
@@ -50,7 +51,7 @@ def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[
     grouping = panel.fitted.grouping
     if grouping is not None and grouping.ambiguous:  # the fit's own decision, which asking for labels follows too
         near = [r for r in readings if r.margin < UNDECIDED_MARGIN and r.labels_changed > NOTABLE_CHANGE]
-        change = f"{_percent(near[0].labels_changed, 0)} of the labels" if near else "many labels"
+        change = f"{percent(near[0].labels_changed, 0)} of the labels" if near else "many labels"
         found.append(f"another grouping of the voters fits almost as well and would change {change}")
     n_items, n_voters = panel.table.n_items, len(panel.voters)
     if n_items < FEWEST_ITEMS:
@@ -94,7 +95,7 @@ def _power(weak: list[GroupTest]) -> str:
     least = min(test.detectable for test in weak)
     if least >= 1:
         return "too few shared items to detect any"
-    return f"these votes show it only from a correlation of {least:.2f} on"
+    return f"detectable from a correlation of {least:.2f}"
 
 
 def remarks(panel: PanelVotes, same_wrong: SameWrongAnswer | None) -> list[str]:
@@ -224,22 +225,18 @@ def settled_by(panel: PanelVotes, labels_changed: float) -> str:
 def _name(row: Expectation, method: str) -> str:
     if row.method == "combined":
         return "L-SML" if method == "LatentSML" else method
-    return f"voter thought best ({row.voter})" if row.voter is not None else row.method
+    return f"voter with the highest estimate ({row.voter})" if row.voter is not None else row.method
 
 
 def _figure(row: Expectation) -> str:
     low, high = row.model_interval
-    return f"{_percent(row.balanced_accuracy)} ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{percent(row.balanced_accuracy)} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _rejected(pvalue: float | None) -> str:
     if pvalue is None or pvalue >= _REJECTED:
         return "not what explains the votes best"
-    return "rejected (p < 0.001)" if pvalue < 0.001 else f"rejected (p = {pvalue:.3f})"
-
-
-def _percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %"
+    return f"rejected ({p_value(pvalue)})"
 
 
 def plain_reading(other: Alternative, panel: PanelVotes) -> OtherReading:

@@ -100,9 +100,9 @@ def diagnose(
 
     *Few items or voters.* Below 50 items the intervals are given, and ``cannot_tell`` says that they are not to be
     relied on. With three voters nothing can be tested: both p-values are None. One group of all voters is the same
-    model as none. That most independent units beat a coin is taken for granted: if all voters are worse than
-    chance, all labels and rates come out exchanged, and no number here can show it. Votes on which all voters agree
-    cannot be fitted in the first place.
+    model as none. That most independent units do better than chance is taken for granted: if all voters do worse, all
+    labels and rates come out exchanged, and no number here can show it. Votes on which all voters agree cannot be
+    fitted in the first place.
 
     Examples
     --------

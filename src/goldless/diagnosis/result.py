@@ -13,6 +13,7 @@ from goldless.fitting.calibration import Calibration
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.echo import SameWrongAnswer
 from goldless.shown import Shown
+from goldless.words import p_value
 
 _WITHOUT = {
     "independence_pvalue": ("No test of", "independence"),
@@ -294,8 +295,8 @@ class Diagnosis(Shown):
         between = f"({low:.1f} to {high:.1f})" if np.isfinite(low) else "(no interval: see without)"
         lines = [
             f"Diagnosis of {len(self.voters)} voters on {self.n_items:,} items",
-            f"  independence: {said_pvalue(self.independence_pvalue)}",
-            f"  fit of the groups: {said_pvalue(self.fit_pvalue)}",
+            f"  independence: {p_value(self.independence_pvalue)}",
+            f"  fit of the groups: {p_value(self.fit_pvalue)}",
             f"  effective votes: {self.effective_votes:.1f} {between}",
         ]
         for row in self.expected:
@@ -403,10 +404,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def said_pvalue(value: float | None) -> str:
-    """Return a p-value in words."""
-    if value is None:
-        return "cannot be tested"
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -137,7 +137,7 @@ class LatentSML(TreeEstimator):
     Exact copies (same votes on at least 20 items) are fitted as one voter, so adding a clone changes nothing.
     A single group of all voters is the same model as no groups (its latent is Y) and is reported so. With fewer
     items than twice the voters, or fewer than four voters, no structure is searched: every voter is alone. With
-    fewer than three different voters who is right cannot be told: the weak prior says that each beats a coin.
+    fewer than three different voters who is right cannot be told: a weak prior says that each beats chance.
 
     Second moments determine a tree of hidden sources and not which of them is Y: that the group hangs on a latent
     and the rest on Y, or the other way round, is one and the same distribution of votes. The search takes the

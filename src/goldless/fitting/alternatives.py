@@ -73,7 +73,7 @@ def describe_grouping(
     m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups, len(votes.core_voter))
     if m < 3:
         count = "One voter" if m == 1 else "Two different voters"
-        return f"{count} cannot show who is right: the labels rest on the assumption that each beats a coin."
+        return f"{count} cannot show who is right: the labels assume that each does better than chance."
     if structure is None:
         few = votes.n_items < 2 * m
         reason = f"only {votes.n_items} items for {m} voters" if few else "no structure was searched"

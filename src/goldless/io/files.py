@@ -76,9 +76,9 @@ def read_votes(
     format : str, optional
         Name of the format, if it is not found out rightly.
     item, voter, label : str, optional
-        Columns of a long table, one row a vote; of nested JSON such as ``judge.model``. Without them a table is long
-        if its columns have names such as item, worker and label, and wide (one row an item, one column a voter)
-        otherwise.
+        Columns of a long table, one row per vote; of nested JSON such as ``judge.model``. Without them a table is
+        long if its columns have names such as item, worker and label, and wide (one row per item, one column
+        per voter) otherwise.
     id_column : str, optional
         Column of a wide table that names the items.
     truth : str, optional

@@ -41,7 +41,7 @@ class VoteStream:
     Parameters
     ----------
     source : path, callable, iterable of blocks, Dask DataFrame or Dask bag of blocks
-        A Parquet, Feather or CSV file or a folder of them, one row an item and one column a voter (files of other
+        A Parquet, Feather or CSV file or a folder of them, one row per item and one column per voter (files of other
         kinds and long tables are read into memory); or blocks, each an array or frame of rows. A callable is called,
         and an object is iterated over, once for every pass; an iterator can be gone through once only, so its
         patterns must fit in memory.

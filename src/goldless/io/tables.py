@@ -161,7 +161,7 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
 
 
 def wide_votes(table: Columns, read: Read, options: ReadOptions, name: str) -> VotesFile:
-    """Read the columns of a wide table: one row an item, one column a voter."""
+    """Read the columns of a wide table: one row per item, one column per voter."""
     return _wide_draft(table, read.roles, options, name, read.certain).votes(options, name)
 
 
@@ -266,7 +266,7 @@ def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
 
 
 def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> VotesFile:
-    """Read the columns of a long table: one row a vote."""
+    """Read the columns of a long table: one row per vote."""
     table = read.table
     assert roles.item is not None
     assert roles.voter is not None
@@ -292,7 +292,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     ids = np.array([*item.values, None], dtype=object)[:-1]
 
     def numbers(items: int = n_items) -> NDArray[np.float64]:
-        """Return the answers on the first items, a column a voter."""
+        """Return the answers on the first items, a column per voter."""
         if items * n_voters > _MAX_CELLS:
             raise VotesError(
                 "too-large",

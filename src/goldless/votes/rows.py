@@ -143,7 +143,7 @@ class PatternTable(Rows):
 
     def __add__(self, other: PatternTable) -> PatternTable:
         if self.n_voters != other.n_voters:
-            raise ValueError(f"tables of {self.n_voters} and {other.n_voters} voters do not add")
+            raise ValueError(f"cannot merge: {self.n_voters} voters and {other.n_voters} voters")
         merged = joined([self, other]).distinct()
         rows = np.concatenate([self.inverse, other.inverse + self.n_patterns])
         return PatternTable(merged.bits, self.n_voters, merged.n_symbols, merged.counts, merged.inverse[rows])

@@ -146,7 +146,7 @@ class File:
 class Roles:
     """What the columns of a table are, by their names.
 
-    A table is long (one row a vote) if ``voter`` and ``label`` are given, wide (one row an item) otherwise.
+    A table is long (one row per vote) if ``voter`` and ``label`` are given, wide (one row per item) otherwise.
 
     Attributes
     ----------
