@@ -1,4 +1,4 @@
-"""Bombs: small files that say they are large, or are so deep that nobody comes back. Refused in a line, in little memory."""
+"""Bombs: small files that unpack to large ones, promise what they lack or are very deep; refused in little memory."""
 
 from __future__ import annotations
 

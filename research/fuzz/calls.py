@@ -1,4 +1,4 @@
-"""Odd calls: any estimator, any parameters, any votes; an answer that holds all we promise, or a refusal of a line."""
+"""Odd calls: any estimator, parameters and votes give an answer that holds all we promise, or a refusal of a line."""
 
 from __future__ import annotations
 

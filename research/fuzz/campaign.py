@@ -144,7 +144,6 @@ def _lines(process: subprocess.Popen) -> Iterator[dict]:
 def do_trials(name: str, seed: int, first: int, seconds: float, most: int) -> None:
     """Do trials in this process, one line for each begin and end."""
     fuzzer: Fuzzer = import_module(f"research.fuzz.{name}")  # type: ignore[assignment]
-    signal.signal(signal.SIGALRM, _too_long)
     say = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is tried may print
     with tempfile.TemporaryDirectory() as made_in:
@@ -162,6 +161,7 @@ def one_trial(fuzzer: Fuzzer, made: Any, seed: int, number: int) -> dict:
     """Do a trial, and say what came of it."""
     rng = np.random.default_rng([seed, number])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        usual = signal.signal(signal.SIGALRM, _too_long)
         signal.alarm(LONGEST_TRIAL)
         try:
             return {"trial": number, "outcome": fuzzer.trial(made, rng, Path(folder))}
@@ -170,6 +170,7 @@ def one_trial(fuzzer: Fuzzer, made: Any, seed: int, number: int) -> dict:
             return {"trial": number, "failed": "\n".join([f"{type(error).__name__}: {error}"[:1000], *lines])}
         finally:
             signal.alarm(0)
+            signal.signal(signal.SIGALRM, usual)
 
 
 def _too_long(*_: Any) -> None:
