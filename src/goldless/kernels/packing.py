@@ -73,7 +73,7 @@ class PackingPlan:
     def for_groups(cls, groups: NDArray[np.integer], n_symbols: int, missing: bool) -> PackingPlan:
         """Pack the voters of every group side by side; voters with a negative group are left out."""
         radix = n_symbols + missing
-        room = next(digits for digits in range(8, 0, -1) if radix**digits <= _BYTE_VALUES)
+        room = _digits_in_byte(radix)
         members = {int(group): np.flatnonzero(groups == group) for group in np.unique(groups[groups >= 0])}
         bytes_: list[list[tuple[int, NDArray[np.int64]]]] = []
         free: list[int] = []
@@ -114,6 +114,11 @@ class PackingPlan:
             np.array(wide_start, dtype=np.int64),
             np.array(wide_groups, dtype=np.int64),
         )
+
+    @property
+    def n_values(self) -> int:
+        """How many values a byte may have."""
+        return self.radix ** _digits_in_byte(self.radix)
 
     @property
     def row_bytes(self) -> int:
@@ -169,3 +174,8 @@ class PackingPlan:
         ):
             table[number, _BIT_IS_SET[one_bit]] += value
         return read % n_bytes, np.searchsorted(read // n_bytes, np.arange(n_words + 1)), table, base
+
+
+def _digits_in_byte(radix: int) -> int:
+    """Return how many digits of so many values a byte holds."""
+    return next(digits for digits in range(8, 0, -1) if radix**digits <= _BYTE_VALUES)
