@@ -131,7 +131,8 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, f
         total += max(negative, positive)
         likelihood[w, 0] = np.exp(-lead) if lead > 0.0 else 1.0
         likelihood[w, 1] = 1.0 if lead > 0.0 else np.exp(lead)
-    for state in range(2):
+    least = 1.0
+    for state in range(hub.size):
         product = 1.0  # its logarithm is taken before it underflows
         for w in range(n_wide):
             mean = wide_rates[w, 0, state] * likelihood[w, 0] + wide_rates[w, 1, state] * likelihood[w, 1]
@@ -141,11 +142,25 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, f
                 hub[state] += np.log(product)
                 product = 1.0
         factor[state] = product
-    if min(factor[0], factor[1]) < _FAIR:
-        for state in range(2):
+        least = min(least, product)
+    if least < _FAIR:
+        for state in range(hub.size):
             hub[state] += np.log(factor[state])
             factor[state] = 1.0
     return total
+
+
+@compiled
+def hear_two(packed, n_narrow, wide, wide_start, wide_rates, hub):
+    """Add what the votes of wide groups say to ``hub[row, s]``, for latents of two states."""
+    n_wide, _, n_states = wide_rates.shape
+    likelihood = np.empty((n_wide, 2))
+    mixed = np.empty((n_wide, n_states))
+    factor = np.ones(n_states)
+    for i in range(packed.shape[0]):
+        scale = _read_wide(packed[i], n_narrow, wide, wide_start, wide_rates, likelihood, mixed, factor, hub[i])
+        for state in range(n_states):
+            hub[i, state] += scale + np.log(factor[state])
 
 
 @compiled
@@ -155,32 +170,42 @@ def expect_two(
 ):  # fmt: skip
     """Add what the rows expect (E-step) and return their log-likelihood relative to the first state.
 
-    For two states of the hub and of every latent: of more see :mod:`goldless.kernels.posterior`. ``labels[s]``,
-    ``histogram[byte, value, 0]``, ``wide_latents[w, a, s]`` and ``wide_histogram[byte, value, 0]`` are added to; the
-    histograms hold the second state.
+    For latents of two states: of more see :mod:`goldless.kernels.posterior`. ``labels[s]``,
+    ``histogram[byte, value, s]``, ``wide_latents[w, a, s]`` and ``wide_histogram[byte, value, 0]`` are added to; of
+    two states, and of the latents, the histograms hold the second.
     """
-    n_wide, n_narrow = wide_rates.shape[0], tables.shape[0]
+    n_wide, _, n_states = wide_rates.shape
+    n_narrow = tables.shape[0]
     likelihood = np.empty((n_wide, 2))
-    mixed = np.empty((n_wide, 2))
-    factor = np.ones(2)
-    hub = np.empty(2)
+    mixed = np.empty((n_wide, n_states))
+    factor = np.ones(n_states)
+    hub = np.empty(n_states)
     log_likelihood, product = 0.0, 1.0
     for i in range(packed.shape[0]):
         count = counts[i]
-        even, odd = 0.0, 0.0  # two sums, so that one need not wait for the other
-        for byte in range(0, n_narrow - 1, 2):
-            even += tables[byte, packed[i, byte], 0]
-            odd += tables[byte + 1, packed[i, byte + 1], 0]
-        if n_narrow % 2:
-            even += tables[n_narrow - 1, packed[i, n_narrow - 1], 0]
-        hub[0] = log_weights[0]
-        hub[1] = log_weights[1] + (even + odd)
+        for state in range(n_states):
+            hub[state] = log_weights[state]
+        if n_states == 2:
+            even, odd = 0.0, 0.0  # two sums, so that one need not wait for the other
+            for byte in range(0, n_narrow - 1, 2):
+                even += tables[byte, packed[i, byte], 0]
+                odd += tables[byte + 1, packed[i, byte + 1], 0]
+            if n_narrow % 2:
+                even += tables[n_narrow - 1, packed[i, n_narrow - 1], 0]
+            hub[1] += even + odd
+        else:
+            for byte in range(n_narrow):
+                value = packed[i, byte]
+                for state in range(n_states):
+                    hub[state] += tables[byte, value, state]
         scale = 0.0
         if n_wide:
             scale = _read_wide(packed[i], n_narrow, wide, wide_start, wide_rates, likelihood, mixed, factor, hub)
-        top = max(hub[0], hub[1])
+        top = hub[0]
+        for state in range(1, n_states):
+            top = max(top, hub[state])
         total = 0.0
-        for state in range(2):
+        for state in range(n_states):
             lead = hub[state] - top
             hub[state] = factor[state] * (1.0 if lead >= 0.0 else np.exp(lead) if lead > _LOWEST else 0.0)
             total += hub[state]
@@ -192,15 +217,20 @@ def expect_two(
                 product = 1.0
         else:
             log_likelihood += count * np.log(total)
-        for state in range(2):
+        for state in range(n_states):
             hub[state] *= count / total
             labels[state] += hub[state]
-        if hub[1] >= _NEGLIGIBLE * count:  # most rows are sure of their state
+        if n_states > 2:
+            for byte in range(n_narrow):
+                value = packed[i, byte]
+                for state in range(n_states):
+                    histogram[byte, value, state] += hub[state]
+        elif hub[1] >= _NEGLIGIBLE * count:  # most rows are sure of their state
             for byte in range(n_narrow):
                 histogram[byte, packed[i, byte], 0] += hub[1]
         for w in range(n_wide):
             parent = 0.0
-            for state in range(2):
+            for state in range(n_states):
                 if hub[state] >= _NEGLIGIBLE * count:
                     share = hub[state] / mixed[w, state]
                     wide_latents[w, 0, state] += share * wide_rates[w, 0, state] * likelihood[w, 0]

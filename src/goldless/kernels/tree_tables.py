@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from goldless.kernels.compiled import compiled
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.posterior import Message, posterior
-from goldless.kernels.tree import add_rows, expect_two, in_fours, read_rows
+from goldless.kernels.tree import add_rows, expect_two, hear_two, in_fours, read_rows
 
 _TINY = 1e-300
+_FEW_UNITS = 64  # that numpy tables once before a kernel would be compiled
 
 
 class RowSums(NamedTuple):
@@ -82,6 +83,7 @@ class UnitTables:
         rates: NDArray[np.float64],
         has_latent: NDArray[np.bool_],
         weights: NDArray[np.float64],
+        once: bool = False,
     ) -> UnitTables:
         """Fill the tables.
 
@@ -94,13 +96,16 @@ class UnitTables:
             Of all groups, as above.
         weights : ndarray of shape (n_hub_states,)
             Probability of each state of the hub.
+        once : bool, default=False
+            Whether the tables are for one pass, so that few need no kernel.
         """
         _, n_latent, n_states = rates.shape
         narrow = np.zeros((plan.n_narrow, plan.n_values, n_states))
         wide = np.zeros((int(plan.wide_start[-1]), plan.n_values, n_latent))
         likelihood = np.zeros((len(plan.unit_group), plan.n_values, n_latent))
         rates = np.ascontiguousarray(rates)
-        _fill(*units_of(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
+        fill = _fill_few if once and len(plan.unit_group) <= _FEW_UNITS else _fill
+        fill(*units_of(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
         return cls(plan, rates, has_latent, np.log(np.maximum(weights, _TINY)), narrow, wide, likelihood)
 
     @cached_property
@@ -136,19 +141,25 @@ class UnitTables:
 
     def hub_log_likelihood(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return log Pr(votes of the row | hub), shape (n_rows, n_hub_states)."""
-        out = read_rows(packed, self.narrow)
-        for message in self._messages(packed):
-            out += message.log_scale + np.log(message.mixed)
-        return out.T
+        return self._heard(packed, read_rows(packed, self.narrow))
 
     def hub_log_ratio(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return log Pr(votes | state) - log Pr(votes | first state), shape (n_rows, n_hub_states - 1)."""
-        n_states, out = self.narrow.shape[2], read_rows(packed, self._ratios)
-        ratios = out if n_states == 2 else out[1:n_states]
-        for message in self._messages(packed):
-            logarithm = np.log(message.mixed)
-            ratios += logarithm[1:] - logarithm[:1]
-        return ratios.T
+        out = read_rows(packed, self._ratios)
+        if self.narrow.shape[2] == 2:
+            out = np.concatenate([np.zeros_like(out), out])
+        heard = self._heard(packed, out[: self.narrow.shape[2]])
+        return heard[:, 1:] - heard[:, :1]
+
+    def _heard(self, packed: NDArray[np.uint8], hub: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return log-likelihoods of the hub, by state and row, with what wide groups say, by row and state."""
+        if not len(self._wide_rates):
+            return hub.T
+        if self.wide.shape[2] > 2:
+            return sum((message.log_scale + np.log(message.mixed) for message in self._messages(packed)), hub).T
+        out = np.ascontiguousarray(hub.T)
+        hear_two(packed, self.plan.n_narrow, self.wide, self.plan.wide_start, self._wide_rates, out)
+        return out
 
     def latent_posterior(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return Pr(alpha_k = a | all votes of the row), shape (n_rows, n_groups, n_latent_states)."""
@@ -182,15 +193,15 @@ class UnitTables:
     def sums(self, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> RowSums:
         """Return what the rows add to an E-step; the log-likelihood lacks what :meth:`base` adds."""
         n_states, n_latent, n_wide_bytes = self.narrow.shape[2], self.wide.shape[2], len(self.wide)
-        if n_states == n_latent == 2:
-            labels, wide_latents = np.zeros(2), np.zeros(self._wide_rates.shape)
+        if n_latent == 2:
+            labels, wide_latents = np.zeros(n_states), np.zeros(self._wide_rates.shape)
             histogram = np.zeros(self._ratios.shape)
             wide_histogram = np.zeros((n_wide_bytes, self.plan.n_values, 1))
             log_likelihood = expect_two(
                 packed, counts, self._ratios, self.wide, self.plan.wide_start, self._wide_rates, self.log_weights,
                 labels, histogram, wide_latents, wide_histogram,
             )  # fmt: skip
-            return RowSums(labels, histogram, wide_latents, wide_histogram, log_likelihood)
+            return RowSums(labels, histogram[:, :, :n_states], wide_latents, wide_histogram, log_likelihood)
         hub = read_rows(packed, self._ratios)  # with the states that tables are padded by, which stay zero
         if n_states == 2:
             hub = np.concatenate([np.zeros_like(hub), hub])
@@ -336,6 +347,31 @@ def _fill(
                 for low in range(weight):
                     for state in range(n_states):
                         narrow[byte, start + low, state] += evidence[value, state]
+
+
+def _fill_few(
+    voters, unit_start, unit_group, unit_byte, unit_weight, n_narrow, radix, missing,
+    log_votes, rates, has_latent, narrow, wide, likelihood,
+):  # fmt: skip
+    """Do what :func:`_fill` does, in numpy."""
+    n_values = likelihood.shape[1]
+    _, n_latent, n_states = rates.shape
+    for unit, (group, byte, weight) in enumerate(zip(unit_group, unit_byte, unit_weight, strict=True)):
+        own = has_latent[group]
+        evidence = np.zeros((1, n_latent if own or byte >= n_narrow else n_states))
+        for voter in voters[unit_start[unit] : unit_start[unit + 1]]:  # each voter is the next higher digit
+            of_votes = log_votes[voter, : evidence.shape[1]].T
+            of_digits = np.concatenate([np.zeros((missing, evidence.shape[1])), of_votes])
+            evidence = (evidence[None] + of_digits[:, None]).reshape(-1, evidence.shape[1])
+        size = len(evidence)
+        if byte >= n_narrow:  # messages of a wide group need all its bytes
+            wide[byte - n_narrow, :size] = evidence
+            continue
+        if own:
+            message = Message.of(evidence.T, rates[group])
+            likelihood[unit, :size] = message.likelihood.T
+            evidence = (message.log_scale + np.log(message.mixed)).T
+        narrow[byte] += evidence[np.arange(n_values) // weight % size]
 
 
 @compiled
