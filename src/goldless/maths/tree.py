@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -338,7 +338,7 @@ class TreeModel:
         original = self.copy_of == np.arange(self.n_voters)
         groups = np.where(original, self.groups, -1)
         merged = np.asarray(merge_copies(checked, self.copy_of))
-        return evaluate_codes(merged, groups, self.n_symbols, self.unit_tables, of_packed)
+        return evaluate_codes(merged, groups, self.n_symbols, partial(self.unit_tables, once=True), of_packed)
 
     def _evaluate_sparse(
         self, codes: SparseCodes, of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]]
@@ -373,9 +373,9 @@ class TreeModel:
         ordered_map(fill, row_chunks(self.n_voters, VOTERS_AT_ONCE))
         return logarithms
 
-    def unit_tables(self, plan: PackingPlan) -> UnitTables:
-        """Return the model as tables over byte values."""
-        return UnitTables.of(plan, self.log_votes, self.latents, self.has_latent, self.prior)
+    def unit_tables(self, plan: PackingPlan, once: bool = False) -> UnitTables:
+        """Return the model as tables over byte values, for many passes or once."""
+        return UnitTables.of(plan, self.log_votes, self.latents, self.has_latent, self.prior, once)
 
     # -- parameters without bounds, for EM --------------------------------------------------------------------
 

@@ -21,6 +21,8 @@ from goldless.votes.source import VoteSource
 from goldless.votes.sparse import SparseRows
 from goldless.votes.votes import Votes
 
+_FIRST_ROWS = 1 << 10
+
 
 @dataclass(frozen=True, eq=False)
 class CountedVotes:
@@ -110,7 +112,12 @@ def on_distinct_rows(codes: Codes, n_symbols: int, function: Callable[[Any], NDA
     """Apply a function of rows to each distinct row only, as long as rows repeat."""
     if isinstance(codes, SparseCodes):
         return np.concatenate([function(codes[rows]) for rows in row_chunks(len(codes), 2 * CHUNK_ROWS)])
-    results, repeats = [], True
+    first = codes[:_FIRST_ROWS]
+    # of rows that hardly repeat at first, those that do are not worth finding
+    results, repeats = (
+        [],
+        len(codes) <= _FIRST_ROWS or 4 * Rows.of(first, n_symbols).distinct().n_rows < 3 * len(first),
+    )
     for rows in row_chunks(len(codes), 2 * CHUNK_ROWS):
         part = codes[rows]
         if repeats:
