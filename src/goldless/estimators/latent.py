@@ -20,6 +20,7 @@ from goldless.fitting.fit import FitOptions, fit_tree
 from goldless.fitting.fitted import Alternative, Grouping
 from goldless.fitting.moments import ImbalanceRule
 from goldless.fitting.panels import Panels, choose_panel, worthwhile_panels
+from goldless.maths.score import score_matrix
 from goldless.maths.tree import TreeModel
 
 
@@ -475,8 +476,14 @@ class LatentSML(TreeEstimator):
 
     @property
     def score_matrix_(self) -> NDArray[np.float64]:
-        """Score of every pair (eq. score). Exact copies of each other have the largest score."""
-        return self._grouping("score_matrix_").score
+        """Score of every pair (eq. score). Exact copies of each other have the largest score.
+
+        Of more than 1,000 voters it is computed when it is asked for, from the covariance: O(m^3).
+        """
+        grouping = self._grouping("score_matrix_")
+        if grouping.score.size or not grouping.covariance.size:
+            return grouping.score
+        return np.asarray(score_matrix(grouping.covariance))
 
     @property
     def v_on_(self) -> NDArray[np.float64]:

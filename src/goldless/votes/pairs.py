@@ -52,6 +52,8 @@ class PairTables:
 
     def voters(self, chosen: NDArray[np.integer]) -> PairTables:
         """Return the tables of some of the voters."""
+        if np.array_equal(chosen, np.arange(self.n_voters)):
+            return self
         return PairTables(self.tables[:, :, chosen[:, None], chosen[None, :]])
 
     def __add__(self, other: PairTables) -> PairTables:
