@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.sparse import Codes, SparseCodes, SparseLayout, SparseSums, SparseTree
+from goldless.kernels.sparse import Codes, SparseCodes
+from goldless.kernels.sparse_tree import SparseLayout, SparseSums, SparseTree
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import RowSums, UnitTables, byte_totals
 from goldless.kernels.unit_means import UnitMeans
