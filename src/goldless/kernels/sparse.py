@@ -171,6 +171,15 @@ class SparseCodes:
             np.add.at(found, flat, np.asarray(counts, dtype=np.int64)[self.rows])
         return found.reshape(n_symbols, self.n_voters)
 
+    def voter_hashes(self) -> NDArray[np.uint64]:
+        """Return a sum of hashes for each voter that is the same for two voters with the same votes on the same rows.
+
+        Sums over two blocks of rows add. A row is known by what is said on it, so its place does not matter.
+        """
+        hashes = np.zeros(self.n_voters, dtype=np.uint64)
+        _add_hashes(self.starts, self.voters, self.symbols, hashes)
+        return hashes
+
     def weighted(self, weights: NDArray[np.float64], n_symbols: int) -> NDArray[np.float64]:
         """Return, for every voter and symbol, the weights of the rows where it says so.
 
@@ -234,3 +243,32 @@ def _scatter(starts, voters, symbols, weights, out):
         for vote in range(starts[row], starts[row + 1]):
             for column in range(weights.shape[1]):
                 out[voters[vote], symbols[vote], column] += weights[row, column]
+
+
+@compiled
+def _mixed(number):
+    """Return a hash of a whole number (SplitMix64)."""
+    number += np.uint64(0x9E3779B97F4A7C15)
+    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return number ^ (number >> np.uint64(31))
+
+
+@compiled
+def _add_hashes(starts, voters, symbols, hashes):
+    for row in range(starts.size - 1):
+        whole = np.uint64(0)
+        for vote in range(starts[row], starts[row + 1]):
+            whole += _mixed(np.uint64(voters[vote]) * np.uint64(128) + np.uint64(symbols[vote]))
+        for vote in range(starts[row], starts[row + 1]):
+            hashes[voters[vote]] += _mixed(whole ^ np.uint64(symbols[vote]))
+
+
+@compiled
+def hash_texts(offsets, data, hashes):
+    """Hash texts that lie one after the other in bytes (FNV-1a, mixed); also other values, as their bytes."""
+    for number in range(offsets.size - 1):
+        found = np.uint64(0xCBF29CE484222325)
+        for place in range(offsets[number], offsets[number + 1]):
+            found = (found ^ np.uint64(data[place])) * np.uint64(0x100000001B3)
+        hashes[number] = _mixed(found)

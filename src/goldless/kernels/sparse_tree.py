@@ -247,6 +247,10 @@ class SparseSums:
     votes: NDArray[np.float64]
     log_likelihood: float
 
+    def __add__(self, other: SparseSums) -> SparseSums:
+        names = ("labels", "latents", "voted", "votes", "log_likelihood")
+        return SparseSums(*(getattr(self, name) + getattr(other, name) for name in names))
+
     def plus(self, other: SparseSums) -> SparseSums:
         """Return the sums over both blocks, in place of the first."""
         for name in ("labels", "latents", "voted", "votes"):

@@ -116,11 +116,7 @@ class GroupedRows:
 
     def expect(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model with these groups (E-step)."""
-        sums = model.sparse_tree().expect(self._layout)
-        # where a group does not vote, its latent is as probable as the hub makes it
-        silent = np.maximum(sums.labels - sums.voted, 0.0)
-        own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
-        counts = self._counts_of(sums, own, model.has_latent, sums.log_likelihood)
+        counts = _expected_of_lists(model.sparse_tree().expect(self._layout), model)
         return counts if self._unseen is None else self._unseen.added_to(counts, model)
 
     def labels(self, model: TreeModel) -> NDArray[np.int64]:
@@ -139,18 +135,27 @@ class GroupedRows:
             np.ones(n_states),
         )
         sums = tree.unit_votes(self._layout, hub)
-        return self._counts_of(sums, sums.latents, has_latent, -np.inf)
-
-    def _counts_of(
-        self, sums: SparseSums, own: NDArray[np.float64], has_latent: NDArray[np.bool_], log_likelihood: float
-    ) -> ExpectedCounts:
-        latents = np.zeros((len(has_latent), *sums.latents.shape[1:]))
-        latents[has_latent] = own
-        return ExpectedCounts(sums.labels, latents, sums.votes.transpose(0, 2, 1), log_likelihood)
+        return _counts_of_lists(sums, sums.latents, has_latent, -np.inf)
 
     def log_likelihood(self, model: TreeModel) -> float:
         """Return the log-likelihood of all votes under a model with these groups."""
         return self.expect(model).log_likelihood
+
+
+def _expected_of_lists(sums: SparseSums, model: TreeModel) -> ExpectedCounts:
+    """Return the expected counts from sums over sparse rows."""
+    # where a group does not vote, its latent is as probable as the hub makes it
+    silent = np.maximum(sums.labels - sums.voted, 0.0)
+    own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
+    return _counts_of_lists(sums, own, model.has_latent, sums.log_likelihood)
+
+
+def _counts_of_lists(
+    sums: SparseSums, own: NDArray[np.float64], has_latent: NDArray[np.bool_], log_likelihood: float
+) -> ExpectedCounts:
+    latents = np.zeros((len(has_latent), *sums.latents.shape[1:]))
+    latents[has_latent] = own
+    return ExpectedCounts(sums.labels, latents, sums.votes.transpose(0, 2, 1), log_likelihood)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +216,9 @@ class VoteSums:
         """Return the expected counts of all votes under a model (E-step)."""
         if self.engine is None:
             return self.expect_table(model)
+        if isinstance(self.table, SparseRows):
+            counts = _expected_of_lists(self.engine.sum(ExpectLists(model, self.columns)), model)
+            return counts if self.unseen is None else self.unseen.added_to(counts, model)
         step = ExpectPass(model, self.columns, self.n_columns, self.complete)
         sums, totals = self.engine.sum(step)
         latents, votes = step.tables.expected(sums, totals)
@@ -220,7 +228,9 @@ class VoteSums:
     def sum(self, function: OfCodes) -> Any:
         """Add up a function of rows of codes and the items each stands for."""
         if isinstance(self.table, SparseRows):
-            return function(self.table.codes, self.table.weights)
+            if self.engine is None:
+                return function(self.table.codes, self.table.weights)
+            return self.engine.sum(ChosenLists(function, self.columns))
         if self.engine is None:
             return in_chunks(function, self.table.codes, self.table.weights)
         return self.engine.sum(ChosenCodes(function, self.columns))
@@ -233,6 +243,8 @@ class VoteSums:
         """Return the sums over the votes of some of the voters: few of them have few patterns, which are counted."""
         if self.engine is None:
             return VoteSums.of_table(self.table.voters(chosen))
+        if isinstance(self.table, SparseRows):
+            return self.in_order(chosen)
         counted = self.engine.sum(CountPatterns(self.columns[chosen])).rows
         if counted is not None:
             return VoteSums.of_table(counted.distinct())
@@ -301,6 +313,39 @@ class ExpectPass:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("model", "columns", "n_columns", "complete")}
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectLists:
+    """The E-step of some sparse rows: small enough to be sent to where they are."""
+
+    model: TreeModel
+    columns: NDArray[np.int64]
+
+    @cached_property
+    def tree(self) -> SparseTree:
+        """The model as passes read it."""
+        return self.model.sparse_tree()
+
+    def __call__(self, rows: SparseRows) -> SparseSums:
+        """Return the sums of the rows."""
+        return self.tree.expect(rows.informative(self.columns).layout)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("model", "columns")}
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenLists:
+    """A function of the codes of some voters, of some sparse rows."""
+
+    function: OfCodes
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: SparseRows) -> Any:
+        """Return the function; items that none of the voters voted on do not count."""
+        chosen = rows.informative(self.columns)
+        return self.function(chosen.codes, chosen.weights)
 
 
 @dataclass(frozen=True, eq=False)
