@@ -125,17 +125,8 @@ class GroupedRows:
 
     def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
         """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
-        n_symbols, has_latent = self._table.n_symbols, np.bincount(self.groups) >= 2
-        n_states = n_symbols if hub is None else hub.shape[1]
-        tree = SparseTree.of(
-            np.zeros((len(self.groups), max(n_states, n_symbols), n_symbols)),
-            self.groups,
-            np.zeros((len(has_latent), n_symbols, n_states)),
-            has_latent,
-            np.ones(n_states),
-        )
-        sums = tree.unit_votes(self._layout, hub)
-        return _counts_of_lists(sums, sums.latents, has_latent, -np.inf)
+        tree = _unit_tree(self.groups, self._table.n_symbols, None if hub is None else hub.shape[1])
+        return _start_of_lists(tree.unit_votes(self._layout, hub), self.groups)
 
     def log_likelihood(self, model: TreeModel) -> float:
         """Return the log-likelihood of all votes under a model with these groups."""
@@ -148,6 +139,23 @@ def _expected_of_lists(sums: SparseSums, model: TreeModel) -> ExpectedCounts:
     silent = np.maximum(sums.labels - sums.voted, 0.0)
     own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
     return _counts_of_lists(sums, own, model.has_latent, sums.log_likelihood)
+
+
+def _unit_tree(groups: NDArray[np.int64], n_symbols: int, n_states: int | None = None) -> SparseTree:
+    """Return a grouping as passes over sparse rows read it; by default the states are the symbols."""
+    n_states, has_latent = n_states or n_symbols, np.bincount(groups) >= 2
+    return SparseTree.of(
+        np.zeros((len(groups), max(n_states, n_symbols), n_symbols)),
+        groups,
+        np.zeros((len(has_latent), n_symbols, n_states)),
+        has_latent,
+        np.ones(n_states),
+    )
+
+
+def _start_of_lists(sums: SparseSums, groups: NDArray[np.int64]) -> ExpectedCounts:
+    """Return expected counts to start EM from, from sums over sparse rows."""
+    return _counts_of_lists(sums, sums.latents, np.bincount(groups) >= 2, -np.inf)
 
 
 def _counts_of_lists(
@@ -224,6 +232,18 @@ class VoteSums:
         latents, votes = step.tables.expected(sums, totals)
         counts = ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + step.tables.base(totals))
         return counts if self.unseen is None else self.unseen.added_to(counts, model)
+
+    @property
+    def streams_lists(self) -> bool:
+        """Whether the votes are sparse rows that are not in memory: of few votes a voter a sample is too small."""
+        return self.engine is not None and isinstance(self.table, SparseRows)
+
+    def unit_votes(self, groups: NDArray[np.int64], of_all: bool = False) -> ExpectedCounts:
+        """Return expected counts to start EM from: of the table, or of all votes that are sparse rows."""
+        if not of_all:
+            return self.packed(groups).unit_votes()
+        assert self.engine is not None
+        return _start_of_lists(self.engine.sum(UnitLists(groups, self.columns)), groups)
 
     def sum(self, function: OfCodes) -> Any:
         """Add up a function of rows of codes and the items each stands for."""
@@ -333,6 +353,18 @@ class ExpectLists:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("model", "columns")}
+
+
+@dataclass(frozen=True, eq=False)
+class UnitLists:
+    """What starts EM on some sparse rows."""
+
+    groups: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: SparseRows) -> SparseSums:
+        """Return the sums of the rows."""
+        return _unit_tree(self.groups, rows.n_symbols).unit_votes(rows.informative(self.columns).layout, None)
 
 
 @dataclass(frozen=True, eq=False)
