@@ -78,3 +78,16 @@ def _sum(values, kind, total):
         for parent in range(n_parents):
             for symbol in range(n_symbols):
                 own[parent, symbol] += values[voter, parent, symbol]
+
+
+@compiled
+def scale_rows(rates):
+    """Scale the rows of every voter to sum to 1, in place."""
+    n_voters, n_parents, n_symbols = rates.shape
+    for voter in range(n_voters):
+        for parent in range(n_parents):
+            total = 0.0
+            for symbol in range(n_symbols):
+                total += rates[voter, parent, symbol]
+            for symbol in range(n_symbols):
+                rates[voter, parent, symbol] /= total

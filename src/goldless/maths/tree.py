@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.kernels.evaluate import evaluate_codes
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.sparse import Codes, SparseCodes, SparseTree
+from goldless.kernels.sparse import Codes, SparseCodes
+from goldless.kernels.sparse_tree import SparseTree
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import UnitTables
+from goldless.kernels.vote_shares import scale_rows
 from goldless.maths.checks import as_groups, relabel
 
 VOTERS_AT_ONCE = 1 << 13  # of a crowd: what is made of so many stays in the cache
@@ -429,7 +431,7 @@ class TreeModel:
             class_prior=prior @ self.state_class,
             copy_of=self.copy_of,
         )
-        if latents is self.latents and "has_latent" in vars(self):
+        if latents is self.latents:
             model.__dict__["has_latent"] = self.has_latent  # the same latents hang on the hub
         return model
 
@@ -663,7 +665,10 @@ def _bounded(values: NDArray[np.float64], n_values: int) -> NDArray[np.float64]:
     if n_values == 2:
         return np.stack([probability(-values), probability(values)], axis=-1)
     rates = np.exp(values)
-    rates /= rates.sum(axis=-1, keepdims=True)
+    if rates.ndim == 3 and len(rates) >= VOTERS_AT_ONCE:
+        scale_rows(rates)
+    else:
+        rates /= rates.sum(axis=-1, keepdims=True)
     return rates
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.posterior import Message, posterior
-from goldless.kernels.sparse import SparseLayout, SparseSums, SparseTree
+from goldless.kernels.sparse_tree import SparseLayout, SparseSums, SparseTree
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import RowSums, byte_totals
 from goldless.kernels.unit_means import UnitMeans
@@ -189,11 +189,7 @@ class GroupedRows:
 
     def expect(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model with these groups (E-step)."""
-        sums = model.sparse_tree().expect(self._layout)
-        # where a group does not vote, its latent is as probable as the hub makes it
-        silent = np.maximum(sums.labels - sums.voted, 0.0)
-        own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
-        counts = self._counts_of(sums, own, model.has_latent, sums.log_likelihood)
+        counts = expected_of_lists(model.sparse_tree().expect(self._layout), model)
         return counts if self._unseen is None else self._unseen.added_to(counts, model)
 
     def labels(self, model: TreeModel) -> NDArray[np.int64]:
@@ -202,28 +198,45 @@ class GroupedRows:
 
     def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
         """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
-        n_symbols, has_latent = self._table.n_symbols, np.bincount(self.groups) >= 2
-        n_states = n_symbols if hub is None else hub.shape[1]
-        tree = SparseTree.of(
-            np.zeros((len(self.groups), max(n_states, n_symbols), n_symbols)),
-            self.groups,
-            np.zeros((len(has_latent), n_symbols, n_states)),
-            has_latent,
-            np.ones(n_states),
-        )
-        sums = tree.unit_votes(self._layout, hub)
-        return self._counts_of(sums, sums.latents, has_latent, -np.inf)
-
-    def _counts_of(
-        self, sums: SparseSums, own: NDArray[np.float64], has_latent: NDArray[np.bool_], log_likelihood: float
-    ) -> ExpectedCounts:
-        latents = np.zeros((len(has_latent), *sums.latents.shape[1:]))
-        latents[has_latent] = own
-        return ExpectedCounts(sums.labels, latents, sums.votes.transpose(0, 2, 1), log_likelihood)
+        tree = unit_tree(self.groups, self._table.n_symbols, None if hub is None else hub.shape[1])
+        return start_of_lists(tree.unit_votes(self._layout, hub), self.groups)
 
     def log_likelihood(self, model: TreeModel) -> float:
         """Return the log-likelihood of all votes under a model with these groups."""
         return self.expect(model).log_likelihood
+
+
+def expected_of_lists(sums: SparseSums, model: TreeModel) -> ExpectedCounts:
+    """Return the expected counts from sums over sparse rows."""
+    # where a group does not vote, its latent is as probable as the hub makes it
+    silent = np.maximum(sums.labels - sums.voted, 0.0)
+    own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
+    return _counts_of_lists(sums, own, model.has_latent, sums.log_likelihood)
+
+
+def unit_tree(groups: NDArray[np.int64], n_symbols: int, n_states: int | None = None) -> SparseTree:
+    """Return a grouping as passes over sparse rows read it; by default the states are the symbols."""
+    n_states, has_latent = n_states or n_symbols, np.bincount(groups) >= 2
+    return SparseTree.of(
+        np.zeros((len(groups), max(n_states, n_symbols), n_symbols)),
+        groups,
+        np.zeros((len(has_latent), n_symbols, n_states)),
+        has_latent,
+        np.ones(n_states),
+    )
+
+
+def start_of_lists(sums: SparseSums, groups: NDArray[np.int64]) -> ExpectedCounts:
+    """Return expected counts to start EM from, from sums over sparse rows."""
+    return _counts_of_lists(sums, sums.latents, np.bincount(groups) >= 2, -np.inf)
+
+
+def _counts_of_lists(
+    sums: SparseSums, own: NDArray[np.float64], has_latent: NDArray[np.bool_], log_likelihood: float
+) -> ExpectedCounts:
+    latents = np.zeros((len(has_latent), *sums.latents.shape[1:]))
+    latents[has_latent] = own
+    return ExpectedCounts(sums.labels, latents, sums.votes.transpose(0, 2, 1), log_likelihood)
 
 
 Grouped: TypeAlias = GroupedCodes | GroupedPatterns | GroupedRows

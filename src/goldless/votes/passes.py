@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.sparse import Codes, SparseCodes
+from goldless.kernels.sparse_tree import SparseSums, SparseTree
 from goldless.kernels.threads import row_chunks
 from goldless.kernels.tree_tables import RowSums, UnitTables, byte_totals
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
 from goldless.votes.engine import Engine, added
-from goldless.votes.grouped import Grouped, grouped
+from goldless.votes.grouped import Grouped, expected_of_lists, grouped, start_of_lists, unit_tree
 from goldless.votes.rows import PatternTable, Rows, joined
 from goldless.votes.sketch import MANY_PATTERNS
 from goldless.votes.sparse import SparseRows
@@ -89,16 +90,33 @@ class VoteSums:
         """Return the expected counts of all votes under a model (E-step)."""
         if self.engine is None:
             return self.expect_table(model)
+        if isinstance(self.table, SparseRows):
+            counts = expected_of_lists(self.engine.sum(ExpectLists(model, self.columns)), model)
+            return counts if self.unseen is None else self.unseen.added_to(counts, model)
         step = ExpectPass(model, self.columns, self.n_columns, self.complete)
         sums, totals = self.engine.sum(step)
         latents, votes = step.tables.expected(sums, totals)
         counts = ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + step.tables.base(totals))
         return counts if self.unseen is None else self.unseen.added_to(counts, model)
 
+    @property
+    def streams_lists(self) -> bool:
+        """Whether the votes are sparse rows that are not in memory: of few votes a voter a sample is too small."""
+        return self.engine is not None and isinstance(self.table, SparseRows)
+
+    def unit_votes(self, groups: NDArray[np.int64], of_all: bool = False) -> ExpectedCounts:
+        """Return expected counts to start EM from: of the table, or of all votes that are sparse rows."""
+        if not of_all:
+            return self.packed(groups).unit_votes()
+        assert self.engine is not None
+        return start_of_lists(self.engine.sum(UnitLists(groups, self.columns)), groups)
+
     def sum(self, function: OfCodes) -> Any:
         """Add up a function of rows of codes and the items each stands for."""
         if isinstance(self.table, SparseRows):
-            return function(self.table.codes, self.table.weights)
+            if self.engine is None:
+                return function(self.table.codes, self.table.weights)
+            return self.engine.sum(ChosenLists(function, self.columns))
         if self.engine is None:
             return in_chunks(function, self.table.codes, self.table.weights)
         return self.engine.sum(ChosenCodes(function, self.columns))
@@ -111,6 +129,8 @@ class VoteSums:
         """Return the sums over the votes of some of the voters: few of them have few patterns, which are counted."""
         if self.engine is None:
             return VoteSums.of_table(self.table.voters(chosen))
+        if isinstance(self.table, SparseRows):
+            return self.in_order(chosen)
         counted = self.engine.sum(CountPatterns(self.columns[chosen])).rows
         if counted is not None:
             return VoteSums.of_table(counted.distinct())
@@ -170,6 +190,51 @@ class ExpectPass:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("model", "columns", "n_columns", "complete")}
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectLists:
+    """The E-step of some sparse rows: small enough to be sent to where they are."""
+
+    model: TreeModel
+    columns: NDArray[np.int64]
+
+    @cached_property
+    def tree(self) -> SparseTree:
+        """The model as passes read it."""
+        return self.model.sparse_tree()
+
+    def __call__(self, rows: SparseRows) -> SparseSums:
+        """Return the sums of the rows."""
+        return self.tree.expect(rows.informative(self.columns).layout)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("model", "columns")}
+
+
+@dataclass(frozen=True, eq=False)
+class UnitLists:
+    """What starts EM on some sparse rows."""
+
+    groups: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: SparseRows) -> SparseSums:
+        """Return the sums of the rows."""
+        return unit_tree(self.groups, rows.n_symbols).unit_votes(rows.informative(self.columns).layout, None)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenLists:
+    """A function of the codes of some voters, of some sparse rows."""
+
+    function: OfCodes
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: SparseRows) -> Any:
+        """Return the function; items that none of the voters voted on do not count."""
+        chosen = rows.informative(self.columns)
+        return self.function(chosen.codes, chosen.weights)
 
 
 @dataclass(frozen=True, eq=False)
