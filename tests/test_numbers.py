@@ -153,7 +153,7 @@ def test_order_is_the_isotonic_regression(seed):
 
 def test_two_even_bins_have_the_prior_of_labels():
     ordered = Ordered(np.full((1, 2), 0.5), np.array([2]), np.array([[0.0, 1.0]]), strength=1.5)
-    np.testing.assert_allclose(ordered.pseudo_votes()[0], [[1.0, 0.5], [0.5, 1.0]])
+    np.testing.assert_allclose(ordered.pseudo_votes[0], [[1.0, 0.5], [0.5, 1.0]])
 
 
 def test_em_in_order_never_falls_and_ends_in_order():

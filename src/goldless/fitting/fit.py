@@ -33,7 +33,6 @@ from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_st
 from goldless.fitting.number_warnings import warn_about_numbers
 from goldless.fitting.numbers import (
     RankedVotes,
-    are_two_classes,
     scale_or_classes,
     spectral_ranks,
     tempered,
@@ -55,6 +54,7 @@ from goldless.fitting.solve import (
 from goldless.fitting.unseen import check_unseen, count_unseen, seen_in_covariance, with_unseen
 from goldless.kernels.sparse import Codes, codes_of_voters, dense_codes, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
+from goldless.maths.ordered import STRENGTH
 from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
@@ -99,9 +99,10 @@ def start_prior(votes: FitVotes, options: FitOptions, groups: NDArray[np.int64],
         raise ValueError(f"balance_prior must be 'auto' or a number of items, got {options.balance_prior!r}")
     n_classes, (right, wrong) = votes.n_classes, options.prior
     if votes.ranked is not None:
-        ranked = votes.ranked
-        prior = Dirichlet.of_classes(groups, 2, right, wrong, items / 2, ordered=ranked.ordered)
-        return replace(prior, known_prior=ranked.class_prior)
+        # as with the prior on the balance: under over-dispersion the likelihood counts phi times too much
+        ordered = replace(votes.ranked.ordered, strength=overdispersion * STRENGTH)
+        prior = Dirichlet.of_classes(groups, 2, right, wrong, items / 2, ordered=ordered)
+        return prior.with_known_prior(votes.ranked.class_prior)
     pooled = pooled_votes(n_classes, len(groups))
     return Dirichlet.of_classes(groups, n_classes, right, wrong, items / n_classes, pooled)
 
@@ -543,13 +544,13 @@ def _calibrate(
     cut = ranked.cut(codes, ratio, counts)
     ratio = ratio - cut
     line = Calibration(1.0, model.class_balance)
-    if not are_two_classes(separation, votes.n_items):
+    if not separation.of_two_classes(votes.n_items):
         stated = ranked.class_prior is not None or (facts is not None and facts.class_prior is not None)
         line = tempered(ratio, ranked.mean_midranks(codes), counts, float(model.class_prior[1]), stated)
     if facts is not None and len(facts.rows):
         known = model.log_likelihood_ratio(codes_of_voters(votes.counted.picked.codes, votes.voters)) - cut
         line = with_labels(line, ratio, counts, known, facts.labels)
-    return line, separation, cut
+    return line, separation.value, cut
 
 
 def _find_levels(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ _LARGEST_RATIO = 30.0  # log-odds beyond this say the same
 _BALANCE_FLOOR = 1e-3
 _TWO_CLASSES = 0.95  # of T, from which the posterior is taken at its word
 _ENOUGH_ITEMS = 200  # for T to say anything
+_ONE_SIDED = 1.645  # standard errors below T: 95 %
 _LINE_ITEMS = 5.0  # labelled items that the line without labels is worth
 _STEPS = 100
 
@@ -230,25 +232,42 @@ def intercept_keeping(odds: NDArray[np.float64], counts: NDArray[np.float64], me
     return float(probability(np.array((low + high) / 2)))
 
 
+class Separation(NamedTuple):
+    """T = (m_1 - m_0) / v of the log-odds: about 1 for two classes, clearly less for one continuous scale.
+
+    Attributes
+    ----------
+    value : float
+    error : float
+        Its standard error.
+    """
+
+    value: float
+    error: float
+
+    def of_two_classes(self, n_items: int) -> bool:
+        """Whether the posterior of scores may be printed as it is: T is clearly high, not by luck of few items."""
+        return n_items >= _ENOUGH_ITEMS and self.value - _ONE_SIDED * self.error >= _TWO_CLASSES
+
+
 def scale_or_classes(
     ratio: NDArray[np.float64], posterior: NDArray[np.float64], counts: NDArray[np.float64]
-) -> float:
-    """Return T = (m_1 - m_0) / v of the log-odds: about 1 for two classes, clearly less for one continuous scale.
+) -> Separation:
+    """Return T and its standard error.
 
     If the two classes are real and the model holds, the log-likelihood ratio has means whose difference is its
-    variance within the classes.
+    variance within the classes. The error is that of the influence of single items, the posterior held.
     """
-    weight = np.stack([counts * (1 - posterior), counts * posterior])
-    total = np.maximum(weight.sum(axis=1), 1e-9)
-    mean = weight @ ratio / total
-    within = [weight[c] @ (ratio - mean[c]) ** 2 for c in range(2)]
-    variance = sum(within) / total.sum()
-    return float((mean[1] - mean[0]) / max(variance, 1e-9))
-
-
-def are_two_classes(separation: float, n_items: int) -> bool:
-    """Whether the posterior of scores may be printed as it is."""
-    return n_items >= _ENOUGH_ITEMS and separation >= _TWO_CLASSES
+    weight = np.stack([1 - posterior, posterior])
+    n_items = max(float(counts.sum()), 1.0)
+    share = np.maximum(weight @ counts / n_items, 1e-9)
+    mean = (weight * counts) @ ratio / (share * n_items)
+    squares = (weight * (ratio - mean[:, None]) ** 2).sum(axis=0)
+    variance = max(float(counts @ squares) / n_items, 1e-9)
+    value = float(mean[1] - mean[0]) / variance
+    away = weight * (ratio - mean[:, None]) / share[:, None]
+    influence = (away[1] - away[0] - value * (squares - variance)) / variance
+    return Separation(value, float(np.sqrt(counts @ influence**2)) / n_items)
 
 
 def with_labels(
