@@ -14,7 +14,8 @@ from sklearn.metrics import roc_auc_score
 import goldless as gl
 from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, SpectralMetaLearner, VotesError
 from goldless.cli import main
-from goldless.fitting.numbers import RankedVotes, intercept_keeping, weighted_ranks
+from goldless.fitting.calibration import intercept_keeping
+from goldless.fitting.numbers import RankedVotes, weighted_ranks
 from goldless.io.encode import encode_votes
 from goldless.kernels.isotonic import order_counts
 from goldless.maths.covariance import covariance_of, covariance_of_values

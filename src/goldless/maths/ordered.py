@@ -93,9 +93,7 @@ class Ordered:
         return int(falling(votes, self.n_bins).sum())
 
 
-def _with_mean(
-    probability: NDArray[np.float64], share: NDArray[np.float64], mean: float
-) -> NDArray[np.float64]:
+def _with_mean(probability: NDArray[np.float64], share: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
     """Return probabilities, a row for each voter, with their odds multiplied so that they have this mean."""
     odds = probability / (1 - probability)
     total = share.sum(axis=1, keepdims=True)
