@@ -112,8 +112,10 @@ class LatentSML(TreeEstimator):
     class_balance_, imbalance_ : float
         Pr(Y positive) and b.
     calibration_ : tuple of float (temper, class_balance)
-        What ``predict_proba`` counts with: where the prior on the class balance holds it back, its pull is taken out
-        of the probabilities (:func:`goldless.fitting.calibration.calibrated_to`). Labels do not depend on it.
+        What ``predict_proba`` counts with. Of two classes the truth is taken for one more voter of the panel: nothing
+        in the votes says how far it is from what they have in common, and the posterior of the model, the mean of
+        which is kept, is far too sure on real votes (:func:`goldless.fitting.calibration.one_more_voter`). Known
+        labels move it. Labels do not depend on it.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     score_matrix_ : ndarray of shape (n_voters, n_voters)
@@ -508,7 +510,7 @@ class LatentSML(TreeEstimator):
     @property
     def calibration_(self) -> tuple:
         """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
-        calibration = self._of_fit("calibration_").calibration
+        calibration = self._of_fit("calibration_").printed
         assert calibration is not None
         return tuple(calibration)
 
