@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -65,23 +64,17 @@ def inspect_screen(
     if many:
         lines += _wrapped("--all lists every voter.", style, "dim")
     if file is not None:
-        if answer["ambiguous"]:
-            lines.append(style("Next, items to label by hand, to be passed back with --anchors:", "dim"))
+        anchors = ""
+        if answer["ambiguous"] or summary["diagnosis"]["use"] == "check":
+            lines.append(style("Next, items to label by hand:", "dim"))
             lines.append(f"  {program()} ask {clean(file)} -o ask.csv")
+            anchors = " --anchors ask.csv"
+        majority = " --method majority" if summary["diagnosis"]["use"] == "majority" else ""
         lines.append(style("Next, labels as advised, a check of them by hand, and a page with pictures:", "dim"))
-        lines.append(f"  {program()} combine {clean(file)}{_as_advised(summary)} -o labels.csv")
+        lines.append(f"  {program()} combine {clean(file)}{majority}{anchors} -o labels.csv")
         lines.append(f"  {program()} audit {clean(file)} -o to_label.csv")
         lines.append(f"  {program()} report {clean(file)} -o report.html")
     return lines
-
-
-def _as_advised(summary: dict[str, Any]) -> str:
-    """Return the options of combine that do what the advice says."""
-    use = summary["diagnosis"]["use"]
-    if use == "voter":
-        best = next(row["detail"] for row in summary["answer"]["expected"] if row["method"] == "best single voter")
-        return f" --only {shlex.quote(clean(best))}"
-    return {"majority": " --method majority", "independent": " --structure independent"}.get(use, "")
 
 
 def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
