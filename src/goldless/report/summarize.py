@@ -195,7 +195,7 @@ def _summary(
     if truth is not None:
         labels = {"combined": opened.combined, "majority vote": opened.majority, "panel": of_panel}
         by_item = {name: codes[table.inverse] for name, codes in labels.items()}
-        best = diagnosis.expectation("best single voter").column or 0
+        best = diagnosis.expectation("voter thought best").column or 0
         scored = truth_part(dense_codes(opened.votes.codes), np.asarray(truth), by_item, best, opened.n_classes)
     return Summary(
         schema=SCHEMA,
