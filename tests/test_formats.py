@@ -22,6 +22,7 @@ from goldless.io.readers import registry
 from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.presets import Preset
 from goldless.io.readers.vcf import trimmed
+from goldless.votes.votes import Votes
 
 SAMPLES = Path(os.environ.get("GOLDLESS_DATA", "nowhere")) / "formats"
 
@@ -60,7 +61,7 @@ COUNTS = {
     "survivor/merged.vcf": (52, 6, 312),
     "survivor/sarek_consensus.vcf": (52, 6, 312),
     "toloka": (60, 6, 360),
-    "vcf_single_callers": (21, 3, 63),
+    "vcf_single_callers": (21, 3, 61),
     "vcf_somaticseq/Consensus.sSNV.vcf.gz": (78, 6, 468),
     "vcf_somaticseq_joined/present_na.csv": (153, 7, 806),
     "wrench": (60, 6, 243),
@@ -120,7 +121,15 @@ def test_a_format_that_is_named_is_read_even_with_one_voter():
 @pytest.mark.real_data
 def test_seven_somatic_callers_joined_are_nearly_right():
     """Absent is not "no": with zeros instead the labels would tell SNVs from indels, 77.8 % right."""
-    table = gl.read_votes(SAMPLES / "vcf_somaticseq", truth="Varsim.somatic.truth.vcf", every_call=True)
+    every = gl.read_votes(SAMPLES / "vcf_somaticseq", truth="Varsim.somatic.truth.vcf", every_call=True)
+    table = gl.read_votes(SAMPLES / "vcf_somaticseq", truth="Varsim.somatic.truth.vcf")
+    for one in (table, every):
+        labels = gl.LatentSML().fit(one).predict(one)
+        assert gl.balanced_accuracy(one.truth, labels) >= 0.96
+    filtered = (table.votes.codes != every.votes.codes).sum()
+    assert filtered == 24  # each of them is no vote
+    assert (every.votes.codes - table.votes.codes).sum() == 2 * filtered
+    table = every
     assert (table.n_items, table.n_voters, table.at_least) == (153, 7, 1)
     joined = pd.read_csv(SAMPLES / "vcf_somaticseq_joined" / "present_na.csv").set_index("site")
     assert set(map(str, table.items)) == set(joined.index)
@@ -128,8 +137,6 @@ def test_seven_somatic_callers_joined_are_nearly_right():
     theirs = joined.loc[table.items, table.voters].fillna(-1).astype(int)
     assert (ours != theirs).any(axis=1).sum() <= 1  # four bases for four, which the study takes for an indel
     np.testing.assert_array_equal(table.truth, joined.loc[table.items, "truth"])
-    labels = gl.LatentSML().fit(table.votes).predict(table.votes)
-    assert gl.balanced_accuracy(table.truth, labels) >= 0.96
     notes = " ".join(map(str, table.notes))
     assert "Missing, not 'no', where a caller never calls a type (Scalpel: SNV" in notes
     assert "MuSE: indel" in notes
@@ -534,7 +541,7 @@ def test_callers_are_joined_and_absent_is_not_no(tmp_path):
         "1:10:A:G": {"one": 1, "three": 1, "two": 1},
         "1:20:A:G": {"one": 1, "three": 0, "two": 0},
         "1:20:A:T": {"one": 1, "three": 1, "two": 0},
-        "1:30:A:G": {"one": 0, "three": 0, "two": 1},
+        "1:30:A:G": {"one": -1, "three": 0, "two": 1},  # its own filter rejects it: neither yes nor no
         "1:50:AT:A": {"one": 1, "three": -1, "two": 1},
         "1:51:AT:A": {"one": 0, "three": -1, "two": 1},
     }
@@ -543,7 +550,75 @@ def test_callers_are_joined_and_absent_is_not_no(tmp_path):
     assert "truth.vcf was left out" in said
     assert "(three: indel)" in said
     assert gl.read_votes(tmp_path, truth="truth.vcf").truth.tolist() == [1, 0, 0, 0, 0, 0]
-    assert gl.read_votes(tmp_path, every_call=True).votes.codes.sum() == table.votes.codes.sum() + 1
+    assert gl.read_votes(tmp_path, every_call=True).votes.codes.sum() == table.votes.codes.sum() + 2
+    assert "1 calls that a caller's own filter rejects were read as no vote" in said
+
+
+def test_what_only_filters_reject_is_labelled_and_not_fitted(tmp_path):
+    rng = np.random.default_rng(1)
+    real = rng.random(300) < 0.4
+    callers = {}
+    for name in "abcde":
+        called = np.where(real, rng.random(300) < 0.85, rng.random(300) < 0.12)
+        callers[name] = [
+            call(10 * i, filters="PASS" if rng.random() < 0.9 else "weak") for i in np.flatnonzero(called)
+        ]
+    callers["a"] += [call(10 * i, filters="junk") for i in range(300, 900)]  # candidates that it writes and rejects
+    write(tmp_path, **{f"{name}.vcf": vcf(*records) for name, records in callers.items()})
+    table = gl.read_votes(tmp_path)
+    calls = (table.votes.codes == 1).any(axis=1)
+    assert (~calls).sum() >= 600
+    model = gl.LatentSML().fit(table)
+    alone = gl.LatentSML().fit(Votes(table.votes.codes[calls], table.votes.classes, table.votes.voters, at_least=1))
+    np.testing.assert_allclose(model.confusion_, alone.confusion_, atol=1e-9)
+    assert model.unseen_.items == pytest.approx(alone.unseen_.items)
+    assert not model.predict(table)[~calls].any()
+    assert gl.LatentSML(at_least=0).fit(table).class_balance_ < model.class_balance_  # all rows, if that is asked for
+
+
+def test_samples_are_callers_only_if_somebody_says_so(tmp_path):
+    trio = [call(1, "A", "G", "PASS", ".", "1", "0/1", "1/1", "./.")]
+    trio += [call(2, "A", "G", "PASS", ".", "1", "0/0", "0/1", "1|1")]
+    text = vcf(*trio, samples="abc")
+    write(tmp_path, **{"trio.vcf": text})
+    with pytest.raises(VotesError, match=r"holds 3 samples and does not say who called them.*format='vcf_samples'"):
+        gl.read_votes(tmp_path / "trio.vcf")
+    rows = [[1, 1, 0], [0, 1, 1]]
+    table_like(gl.read_votes(tmp_path / "trio.vcf", format="vcf_samples"), ["a", "b", "c"], rows)
+    write(tmp_path, **{"merged.vcf": text.replace("#CHROM", "##bcftools_mergeCommand=merge\n#CHROM")})
+    table_like(gl.read_votes(tmp_path / "merged.vcf"), ["a", "b", "c"], rows)
+
+
+def test_files_of_one_caller_are_not_two(tmp_path):
+    write(tmp_path, **{"s.strelka.snvs.vcf": vcf(call(1)), "s.strelka.indels.vcf": vcf(call(2, "AT", "A"))})
+    with pytest.raises(VotesError, match="hold the calls of one caller"):
+        gl.read_votes(tmp_path)
+    write(tmp_path, **{"s.mutect2.filtered.vcf": vcf(call(1), call(2, "AT", "A"))})
+    assert gl.read_votes(tmp_path).voters == ["mutect2", "strelka"]
+
+
+def test_what_isec_left_out_cannot_be_learnt_from(tmp_path):
+    write(tmp_path, **{"sites.txt": "1\t1\tA\tG\t110\n1\t2\tA\tG\t011\n", "README.txt": "bcftools isec -n=2 -p o"})
+    with pytest.raises(VotesError, match=r"lists only what bcftools isec -n=2 chose.*run bcftools isec -n \+1"):
+        gl.read_votes(tmp_path)
+
+
+def test_bcf_is_read_as_the_vcf_it_holds(tmp_path):
+    pysam = pytest.importorskip("pysam")
+    callers = vcf(call(1, info="CALLERS=a,b"), call(2, info="CALLERS=b,c"), info=[("CALLERS", "x")])
+    write(tmp_path, **{"v.vcf": callers.replace("#CHROM", "##contig=<ID=1>\n#CHROM")})
+    text = pysam.VariantFile(str(tmp_path / "v.vcf"))
+    with text, pysam.VariantFile(str(tmp_path / "v.bcf"), "wb", header=text.header) as binary:
+        for record in text:
+            binary.write(record)
+    table_like(gl.read_votes(tmp_path / "v.bcf"), ["a", "b", "c"], [[1, 1, 0], [0, 1, 1]], [0, 1])
+
+
+def test_sets_name_all_callers_wherever_their_names_come(tmp_path):
+    records = [call(1, info="set=Intersection"), call(2, info="set=a-filterInb"), call(3, info="set=c")]
+    write(tmp_path, **{"s.vcf": vcf(*records, info=[("set", "x")])})
+    table_like(gl.read_votes(tmp_path / "s.vcf"), ["a", "b", "c"], [[1, 1, 1], [1, -1, 0], [0, 0, 1]])
+    assert gl.read_votes(tmp_path / "s.vcf", every_call=True).votes.codes[1].tolist() == [1, 1, 0]
 
 
 def test_files_that_name_their_callers(tmp_path):
@@ -559,7 +634,8 @@ def test_files_that_name_their_callers(tmp_path):
         call(2, "A", "G", "PASS", ".", "1", "0/0", "0/1", "1|1"),
         samples="abc",
     )
-    combined = vcf(call(1, info="set=a-b"), call(2, info="set=filterIna-b-c"), info=[("set", "x")])
+    merged = merged.replace("#CHROM", "##bcftools_mergeVersion=1.20\n#CHROM")
+    combined = vcf(call(1, info="set=a-b"), call(2, info="set=b-c"), info=[("set", "x")])
     for number, text in enumerate((callers, vector, tool, merged, combined)):
         write(tmp_path, **{f"{number}.vcf": text})
         table = gl.read_votes(tmp_path / f"{number}.vcf")

@@ -54,6 +54,10 @@ HINTS = {
     "wrong-guess": "if that is not what they are, name the columns by {item}, {voter} and {label}",
     "more-callers": "pass a folder with the files of other callers on the same sample",
     "every-call": "{every_call:True} takes them for calls",
+    "at-least": "{at_least:1} if not",
+    "samples-are-callers": "if they are callers of one sample, as bcftools merge writes them, pass "
+    "{format:'vcf_samples'}; otherwise pass a folder of the callers' files",
+    "isec-all": "run bcftools isec -n +1",
     "use-truth-file": "to score against it, pass its name as {truth}",
     "all-workers": "read the files with annotations of all workers",
     "full-report": "download the full report",
@@ -68,7 +72,7 @@ HINTS = {
 }
 _PARAMETERS = (
     *("missing", "classes", "positive", "unknown", "id_column", "ignore", "item", "voter", "label", "truth"),
-    *("encoding", "delimiter", "format", "every_call", "golden", "table", "question"),
+    *("encoding", "delimiter", "format", "every_call", "at_least", "golden", "table", "question"),
     *("kind", "positive_from", "lower_is_positive"),
 )
 

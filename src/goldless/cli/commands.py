@@ -26,6 +26,7 @@ from goldless.cli.output import Progress, check_output, write_output
 from goldless.cli.screens import inspect_screen
 from goldless.cli.streaming import combine_stream, is_streamed
 from goldless.cli.terminal import Style, clean
+from goldless.cli.variants import call_lines
 from goldless.io.files import VotesFile, read_votes
 from goldless.io.write_back import Labels, writer_for
 from goldless.io.writing import check_ending, table_bytes
@@ -56,6 +57,8 @@ def inspect(arguments: argparse.Namespace) -> None:
     )
     if table.reading is not None:
         write_lines(number_lines(model, table.votes, Style()))
+    if summary["calls"] is not None:
+        write_lines(call_lines(summary, Style()))
 
 
 def report(arguments: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -109,12 +110,17 @@ def write_vcf(labels: Labels) -> bytes:
     p = dict(zip(map(str, labels.names), labels.positive().tolist(), strict=True))
     support = labels.support if labels.support is not None else np.zeros(len(labels.codes))
     n_eff = dict(zip(map(str, labels.names), support.tolist(), strict=True))
-    about = f'##goldless=<callers="{",".join(table.voters)}",items={table.n_items}>'
+    about = f'##goldless=<callers="{",".join(map(_word, table.voters))}",items={table.n_items}>'
     if table.format == "vcf" and len(table.files) == 1:
         lines = _annotated(File(table.files[0]), p, n_eff, about)
     else:
         lines = _sites(labels, p, n_eff, about)
     return ("\n".join(lines) + "\n").encode()
+
+
+def _word(name: str) -> str:
+    """Return a name without what ends a value of INFO."""
+    return re.sub(r'[\s;=,|"%<>]', "_", name)
 
 
 def _annotated(file: File, p: dict[str, float], n_eff: dict[str, float], about: str) -> Iterator[str]:
@@ -149,11 +155,12 @@ def _sites(labels: Labels, p: dict[str, float], n_eff: dict[str, float], about: 
     yield from (*_INFO, about)
     yield "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
     called = dense_codes(votes.codes) == 1
-    voters = np.array(labels.table.voters)
+    voters = np.array([_word(voter) for voter in labels.table.voters])
     for number, name in enumerate(map(str, labels.names)):
         contig, position, reference, alternative = name.split(":", 3)
         who = voters[called[number]].tolist()
-        info = f"CALLERS={','.join(who)};NCALLERS={len(who)};GOLDLESS_P={p[name]:.4g};GOLDLESS_NEFF={n_eff[name]:.4g}"
+        found = f"GOLDLESS_P={p[name]:.4g};GOLDLESS_NEFF={n_eff[name]:.4g}"
+        info = f"CALLERS={','.join(who) or '.'};NCALLERS={len(who)};{found}"
         yield "\t".join([contig, position, ".", reference, alternative, ".", ".", info])
 
 

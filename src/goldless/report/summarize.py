@@ -21,7 +21,7 @@ from goldless.report.opened import Opened
 from goldless.report.rows import Expected
 from goldless.report.sentences import Facts, headline, on_real_panels, unknowable, what_to_do, what_to_watch
 from goldless.report.structure import structure_part
-from goldless.report.summary import SCHEMA, SCHEMA_VERSION, Answer, Summary, VotesPart
+from goldless.report.summary import SCHEMA, SCHEMA_VERSION, Answer, CallsPart, Summary, VotesPart
 from goldless.report.trust import diagnosis_part
 from goldless.report.truth import truth_part
 from goldless.report.voters import group_parts, order_of, panel_part, suggested_panel, voter_parts
@@ -188,6 +188,23 @@ def _summary(
         warnings=[*warnings, *what_to_watch(facts)],
         unknowable=unknowable(votes),
         truth=scored,
+        calls=_calls(opened),
+    )
+
+
+def _calls(opened: Opened) -> CallsPart | None:
+    """Return what is told of items that too few voters call to be listed."""
+    unseen = opened.fitted.unseen
+    if unseen is None:
+        return None
+    low, high = unseen.interval.tolist()
+    return CallsPart(
+        at_least=unseen.at_least,
+        unseen=rounded(unseen.items, 1),
+        unseen_interval=(rounded(low, 1), rounded(high, 1)),
+        given=unseen.given,
+        sensitivity=[rounded(rate) for rate in opened.model.sensitivity_],
+        precision=[rounded(rate) for rate in opened.model.precision_],
     )
 
 

@@ -302,6 +302,34 @@ class TruthPart:
 
 
 @dataclass(frozen=True)
+class CallsPart:
+    """Votes that list only items which some voters call, as files of variant calls do.
+
+    Attributes
+    ----------
+    at_least : int
+        How many calls list an item.
+    unseen : float
+        Candidate items with fewer calls: estimated, or as given.
+    unseen_interval : pair
+        95 % interval of the estimate.
+    given : bool
+        Whether the number was given.
+    sensitivity : list of float
+        Of each voter, by column: the share of the real items, seen or not, that it calls.
+    precision : list of float
+        Of each voter, by column: the share of its calls that are real (positive predictive value).
+    """
+
+    at_least: int
+    unseen: float
+    unseen_interval: Interval
+    given: bool
+    sensitivity: list[float]
+    precision: list[float]
+
+
+@dataclass(frozen=True)
 class Summary:
     """Everything a report shows.
 
@@ -337,6 +365,8 @@ class Summary:
         What no method can find out from votes alone.
     truth : TruthPart or None
         Only if the truth was given.
+    calls : CallsPart or None
+        Only if the votes list what some voters call, and no more.
     """
 
     schema: str
@@ -359,6 +389,7 @@ class Summary:
     warnings: list[str]
     unknowable: list[str]
     truth: TruthPart | None
+    calls: CallsPart | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as numbers, strings, lists and dictionaries, ready for JSON."""

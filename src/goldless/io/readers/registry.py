@@ -21,7 +21,7 @@ from goldless.io.readers.binary import (
 from goldless.io.readers.presets import PRESETS, Preset
 from goldless.io.readers.records import JsonReader
 from goldless.io.readers.text import TextReader
-from goldless.io.readers.vcf import SitesReader, VcfReader
+from goldless.io.readers.vcf import MergedReader, SitesReader, VcfReader
 from goldless.spelling import nearest
 
 GROUP = "goldless.readers"  # the entry point of plug-ins
@@ -53,7 +53,7 @@ def all_readers() -> tuple[Reader, ...]:
     own = (
         *arrow_readers(),
         *(ArrayReader(), ExcelReader(), SqliteReader(), DuckReader(), PickleReader()),
-        *(VcfReader(), SitesReader(), eval_logs.InspectReader()),
+        *(VcfReader(), MergedReader(), SitesReader(), eval_logs.InspectReader()),
         *eval_logs.FORMATS,
         *annotation.FORMATS,
         *(JsonReader(), TextReader()),
