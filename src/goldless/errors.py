@@ -38,6 +38,7 @@ HINTS = {
     "own-names": "give every voter its own name",
     "rows-are-items": "rows are items and columns are voters",
     "keep-one": "keep one of them",
+    "say-which": "{repeats:'last'} (or first, most) says which counts",
     "plain-values": "votes are plain values",
     "encoding": "save it as UTF-8, or pass its {encoding}, such as latin-1 or utf-16",
     "delimiter": "if another character separates its columns, pass it as {delimiter}",
@@ -72,7 +73,7 @@ HINTS = {
 }
 _PARAMETERS = (
     *("missing", "classes", "positive", "unknown", "id_column", "ignore", "item", "voter", "label", "truth"),
-    *("encoding", "delimiter", "format", "every_call", "at_least", "golden", "table", "question"),
+    *("encoding", "delimiter", "format", "every_call", "at_least", "repeats", "golden", "table", "question"),
     *("kind", "positive_from", "lower_is_positive"),
 )
 

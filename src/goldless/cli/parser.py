@@ -209,6 +209,12 @@ def _reading() -> Parser:
         "--every-call", action="store_true", help="VCF: take calls that a caller's own filter rejects for calls"
     )
     group.add_argument(
+        "--repeats",
+        choices=("refuse", "first", "last", "most"),
+        default="refuse",
+        help="long table: what counts of different labels of one voter for one item (default: refuse them)",
+    )
+    group.add_argument(
         "--ignore", metavar="COLUMN", action="append", default=[], help="column that is no vote (may be repeated)"
     )
     group.add_argument(

@@ -20,7 +20,7 @@ from goldless.io.readers.columns import duplicated
 from goldless.io.readers.presets import Preset
 from goldless.io.readers.records import table_of_records
 from goldless.io.readers.registry import all_presets, choose, named
-from goldless.io.roles import ReadOptions, check_names, long_roles, plain_title
+from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, long_roles, names_items, plain_title
 from goldless.io.tables import VotesFile, votes_of
 from goldless.votes.alphabet import LabelRules, as_classes
 from goldless.votes.kinds import NumberRules
@@ -108,7 +108,7 @@ def read_votes(
         Take variant calls that a caller's own filter rejects for calls, too.
     repeats : {"refuse", "first", "last", "most"}, default="refuse"
         What counts if a voter gives an item of a long table several different labels: an error that names them, the
-        first, the last, or the most frequent. The same label again counts once.
+        first, the last, or the most frequent (of numbers their mean). The same label again counts once.
     delimiter, header, encoding : optional
         How text is to be read, when it is not found out rightly.
     progress : callable, optional
@@ -341,6 +341,8 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
         raise VotesError(
             "same-name", f"{name} has two columns named {twice!r}", "own-names", {"file": name, "column": twice}
         )
+    if not options.names_columns:
+        read = _without_row_numbers(read)
     read, preset = _apply_preset(read, options, name)
     if read.roles is None:
         check_names(read.table.column_names, options, name)
@@ -354,6 +356,20 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
         read = replace(read, roles=replace(read.roles, **asked))
     found = votes_of(read, options, name)
     return replace(found, notes=(*notes, *found.notes), format=preset)
+
+
+def _without_row_numbers(read: Read) -> Read:
+    """Return a table without the row numbers of a frame, if that is what its first column holds and no more."""
+    names = read.table.column_names
+    if read.roles is not None or not read.named or plain_title(names[0]) not in ROW_NUMBERS:
+        return read
+    if not names_items(names[1:]) and preset_for(names[1:]) is None:
+        return read
+    values = read.table[names[0]].to_pylist()
+    for start in (0, 1):
+        if all(str(value) == str(number) for number, value in enumerate(values, start)):
+            return replace(read, table=read.table.drop_columns([names[0]]))
+    return read
 
 
 def _truth_beside(read: Read, roles: Roles) -> list[Note]:

@@ -65,7 +65,7 @@ class VoteStream:
         What votes are, if the estimator does not say it; see :class:`~goldless.LatentSML`.
     delimiter, header, encoding : optional
         How text is read, when it is not found out rightly.
-    table, question, pairs, every_call : optional
+    table, question, pairs, every_call, repeats : optional
         As of :func:`~goldless.read_votes`.
     batch_rows : int, default=65536
         Rows of a record batch.
@@ -110,6 +110,7 @@ class VoteStream:
         question: str | None = None,
         pairs: str = "agree",
         every_call: bool = False,
+        repeats: str = "refuse",
         batch_rows: int = 1 << 16,
         memory_limit: int = MEMORY_LIMIT,
         client: Any = None,
@@ -127,7 +128,8 @@ class VoteStream:
         rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
         roles = Roles(item, voter, label)
         reader = ReaderOptions(delimiter, header, encoding, table, question, pairs, every_call, truth, roles)
-        self._options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader)
+        ignored = frozenset(ignore)
+        self._options = ReadOptions(item, voter, label, id_column, truth, ignored, rules, format, reader, repeats)
         self._reader = TableReader(batch_rows, delimiter, header, encoding)
 
     def __repr__(self) -> str:

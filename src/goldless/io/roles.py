@@ -106,6 +106,14 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
     return None
 
 
+ROW_NUMBERS = ("", "unnamed:_0", "__index_level_0__", "level_0")  # as pandas calls the index of a frame it saves
+
+
+def names_items(titles: Sequence[str]) -> bool:
+    """Whether a column has a usual name for items."""
+    return any(plain in _ITEM_NAMES and plain not in ROW_NUMBERS for plain in map(plain_title, titles))
+
+
 def plain_title(title: str) -> str:
     """Return a title without its spelling."""
     return title.strip().lower().replace(" ", "_").replace("-", "_")

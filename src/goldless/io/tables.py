@@ -235,7 +235,7 @@ def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[lis
     if options.rules.classes is None:
         read, joined = _joined_spellings(read)
         if joined:
-            notes.append(Note(f"Labels that differ in capital letters only were joined: {joined}"))
+            notes.append(Note(f"Labels that differ in capital letters or blanks only were joined: {joined}"))
     for number, column in enumerate(columns):
         lookup = [labels.setdefault(read[value], len(labels)) for value in column.values]
         if len(labels) > _MAX_LABELS:
@@ -249,11 +249,11 @@ def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[lis
 
 
 def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
-    """Return readings in which labels that differ in capitals only are one, and words on those."""
+    """Return readings in which labels that differ in capitals or blanks only are one, and words on those."""
     spellings: dict[str, set[str]] = {}
     for label in read.values():
         if isinstance(label, str):
-            spellings.setdefault(label.casefold(), set()).add(label)
+            spellings.setdefault("".join(label.casefold().split()), set()).add(label)
     several = {key: sorted(found) for key, found in spellings.items() if len(found) > 1}
     if not several:
         return read, ""
@@ -301,13 +301,20 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
                 where={"file": name},
             )
         answers = np.full(items * n_voters, np.nan)
-        taken = said & (item.positions < items)
+        taken = np.flatnonzero(said & (item.positions < items))
+        taken = taken[::-1] if options.repeats == "first" else taken
         cell = item.positions[taken].astype(np.int64) * n_voters + voter.positions[taken]
-        answers[cell] = column_of_numbers(label, options.rules)[taken]
+        given = column_of_numbers(label, options.rules)[taken]
+        answers[cell] = given
+        if options.repeats == "most":  # numbers hardly repeat: their mean
+            count = np.bincount(cell, minlength=len(answers))
+            answers = np.where(count > 1, np.bincount(cell, given, len(answers)) / np.maximum(count, 1), answers)
         return answers.reshape(items, n_voters)
 
     judged = max(min(n_items, _JUDGED_CELLS // n_voters), 1)
     if are_numbers([label], options.rules, lambda: numbers(judged)):
+        changed = _changed_numbers(item, voter, label, said, options, name)
+        how = _with_changes(how, changed, options, "their mean")
         return _Draft([], None, names, ids, truth, how, notes, item.name, numbers()).votes(options, name)
     if len(label.values) > _MAX_LABELS:
         raise VotesError(
@@ -321,22 +328,48 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     try:
         lines = LongVotes.of(item.positions, voter.positions, votes[:, 0], n_items, n_voters, options.repeats)
     except TwoLabels as clash:
-        one_item, one_voter = item.values[clash.item], voter.values[clash.voter]
-        raise VotesError(
-            "two-labels",
-            f"{name}: voter {short(one_voter)!r} gave item {short(one_item)!r} two different labels",
-            "keep-one",
-            {"file": name, "item": one_item, "voter": one_voter},
-        ) from None
-    if lines.n_repeated:
+        raise _two_labels(item.values[clash.item], voter.values[clash.voter], name) from None
+    if lines.n_changed:
+        how = _with_changes(how, lines.n_changed, options, "the most frequent")
+    elif lines.n_repeated:
         rows, count = ("row repeats", "counts") if lines.n_repeated == 1 else ("rows repeat", "count")
         notes.append(Note(f"{lines.n_repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
-    if lines.n_changed:
-        kept = {"first": "the first", "last": "the last", "most": "the most frequent"}[options.repeats]
-        notes.append(Note(f"Of different answers of a voter on an item {kept} counts ({lines.n_changed:,} times)"))
     gold = None if roles.gold is None else _of_items(column_of(roles.gold, table[roles.gold], name), item, name)
     draft = _Draft(labels, lines.codes, names, ids, truth, how, [*notes, *joined], item.name, gold=gold)
     return draft.votes(options, name)
+
+
+def _changed_numbers(
+    item: Column, voter: Column, label: Column, said: NDArray[np.bool_], options: ReadOptions, name: str
+) -> int:
+    """Return how many items a voter gave different numbers; refuse them unless a rule says which counts."""
+    rows = np.flatnonzero(said)
+    rows = rows[np.lexsort([voter.positions[rows], item.positions[rows]])]
+    same = (item.positions[rows[1:]] == item.positions[rows[:-1]]) & (
+        voter.positions[rows[1:]] == voter.positions[rows[:-1]]
+    )
+    again = rows[1:][same & (label.positions[rows[1:]] != label.positions[rows[:-1]])]
+    if len(again) and options.repeats == "refuse":
+        raise _two_labels(item.values[item.positions[again[0]]], voter.values[voter.positions[again[0]]], name)
+    return len(set(zip(item.positions[again].tolist(), voter.positions[again].tolist(), strict=True)))
+
+
+def _two_labels(item: Any, voter: Any, name: str) -> VotesError:
+    return VotesError(
+        "two-labels",
+        f"{name}: voter {short(voter)!r} gave item {short(item)!r} two different labels",
+        "say-which",
+        {"file": name, "item": item, "voter": voter},
+    )
+
+
+def _with_changes(how: str, n_changed: int, options: ReadOptions, most: str) -> str:
+    """Return how votes were read, with what counts where a voter changed its answer."""
+    if not n_changed:
+        return how
+    kept = {"first": "the first", "last": "the last", "most": most}[options.repeats]
+    times = "once" if n_changed == 1 else f"{n_changed:,} times"
+    return f"{how[:-1]}; of different answers of a voter on an item {kept} counts ({times})."
 
 
 def _complete(column: Column, names: Sequence[Any] | None) -> Column:

@@ -77,6 +77,7 @@ def _argilla(documents: list[Document], options: ReaderOptions) -> Read:
     (document,) = documents
     records, name = document.records, document.file.name
     end = ".responses"
+    records = [_flat_argilla(record) for record in records]
     asked = [key[: -len(end)] for record in records for key in record if key.endswith(end)]
     if not asked:
         return _argilla_1(records, name)
@@ -97,6 +98,22 @@ def _argilla(documents: list[Document], options: ReaderOptions) -> Read:
             rows.append((item, str(agent), _plain(record[f"{question}.suggestion"])))
     notes = [Note(f"{drafts:,} responses that are not submitted were left out")] if drafts else []
     return read_long(rows, f"Argilla records, question {question!r}", name, notes)
+
+
+def _flat_argilla(record: dict) -> dict:
+    """Return a record with keys such as ``label.responses``, as Argilla flattens it."""
+    if not isinstance(record.get("responses"), dict):
+        return record
+    flat = {key: value for key, value in record.items() if key not in ("responses", "suggestions")}
+    for question, given in record["responses"].items():
+        flat[f"{question}.responses"] = [one.get("value") for one in given or ()]
+        flat[f"{question}.responses.users"] = [one.get("user_id") for one in given or ()]
+        flat[f"{question}.responses.status"] = [one.get("status") or "submitted" for one in given or ()]
+    for question, given in (record.get("suggestions") or {}).items():
+        flat.setdefault(f"{question}.responses", [])
+        flat[f"{question}.suggestion"] = given.get("value")
+        flat[f"{question}.suggestion.agent"] = given.get("agent")
+    return flat
 
 
 def _argilla_1(records: list[dict], name: str) -> Read:
@@ -239,6 +256,8 @@ FORMATS = (
     JsonFormat(
         *("argilla", "Argilla records (version 1)", ("annotation", "annotation_agent", "prediction"), _argilla),
     ),
+    JsonFormat("argilla", "Argilla records", ("id",), _argilla, pattern=rb'\.responses\.users"\s*:'),
+    JsonFormat("label_studio", "Label Studio JSON", ("completions", "result", "from_name", "type"), _label_studio),
     JsonFormat(
         *("doccano", "doccano exports, one file an annotator", ("text", "label"), _doccano, True),
         pattern=rb'"label"\s*:\s*\[',

@@ -48,25 +48,28 @@ class InspectReader:
         """Return that it is a zip file of a log, or that its keys are there."""
         if file.head.startswith(b"PK\x03\x04"):
             return CERTAIN if file.ending == ".eval" or b"_journal/start.json" in file.head[:200] else None
-        return CERTAIN if {"eval", "eval_id", "task_id"} <= file.keys else None
+        known = {"eval", "task", "task_id", "model"} <= file.keys and not {"eval_id", "run_id"}.isdisjoint(file.keys)
+        return CERTAIN if known else None
 
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
-        """Read logs; each sample of each epoch is an item, each scorer a voter."""
+        """Read logs; each sample of each epoch is an item, each scorer a voter; of one scorer each model."""
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
         logs = [_inspect_zip(file) if file.head.startswith(b"PK") else _inspect_json(file) for file in files]
         logs = _of_one_task(logs, name, options)
         setups = _distinct((log["eval"].get("task"), log["eval"].get("model")) for log in logs)
         epochs = max((sample.get("epoch", 1) for log in logs for sample in log["samples"]), default=1)
         rows, notes = [], []
+        of_models = _of_models(logs)
         for log in logs:
             about = log["eval"]
             voters = _judges(about.get("scorers") or [])
-            before = _joined(about.get("task"), about.get("model")) if len(setups) > 1 else ""
+            named = setups if not of_models else _distinct(task for task, _ in setups)
+            before = _joined(about.get("task"), "" if of_models else about.get("model")) if len(named) > 1 else ""
             for sample in log["samples"]:
                 item = _joined(before, str(sample["id"]) + (f"#{sample.get('epoch', 1)}" if epochs > 1 else ""))
-                for scorer, score in (sample.get("scores") or {}).items():
+                for scorer, score in _scores(sample).items():
                     value = score.get("value") if isinstance(score, dict) and "value" in score else score
-                    voter = voters.get(scorer, scorer)
+                    voter = str(about.get("model")) if of_models else voters.get(scorer, scorer)
                     if isinstance(value, dict):
                         rows += [(item, f"{voter}.{key}", _grade(part)) for key, part in value.items()]
                     elif not isinstance(value, list):
@@ -80,15 +83,27 @@ class InspectReader:
                 )
         rows, more = _one_kind_of_grade(rows)
         how = "an Inspect log" if len(logs) == 1 else f"{len(logs)} Inspect logs"
+        how += ", each model a voter" if of_models else ""
         how += ", each epoch of a sample an item" if epochs > 1 else ""
         letters = {label for _, _, label in rows if label is not None} <= {"C", "I"}
         return read_long(rows, how, name, (*notes[:1], *more), classes=("I", "C") if letters else None)
 
 
+def _scores(sample: dict) -> dict[str, Any]:
+    """Return the scores of a sample by their scorer; the first logs had one."""
+    return sample.get("scores") or ({"scorer": sample["score"]} if sample.get("score") else {})
+
+
+def _of_models(logs: list[dict]) -> bool:
+    """Whether one scorer marks the answers of several models, so that these are the voters."""
+    scorers = {scorer for log in logs for sample in log["samples"] for scorer in _scores(sample)}
+    return len(scorers) == 1 and len({log["eval"].get("model") for log in logs}) > 1
+
+
 def _of_one_task(logs: list[dict], name: str, options: ReaderOptions) -> list[dict]:
     """Return the logs of the task that the user asks for; of several only if the same scorers judge all."""
     tasks = _distinct(str(log["eval"].get("task")) for log in logs)
-    scorers = [{scorer for sample in log["samples"] for scorer in sample.get("scores") or ()} for log in logs]
+    scorers = [{scorer for sample in log["samples"] for scorer in _scores(sample)} for log in logs]
     if options.question is None and (len(tasks) == 1 or all(of_log == scorers[0] for of_log in scorers)):
         return logs
     task = chosen(tasks, "tasks", name, options)
@@ -252,9 +267,9 @@ def _rewardbench(documents: list[Document], options: ReaderOptions) -> Read:
 # -- promptfoo ----------------------------------------------------------------------------------------------
 
 
-def promptfoo_results(value: dict) -> list[dict]:
-    """Return the results of a file of promptfoo of any version."""
-    inner = value["results"]
+def promptfoo_results(value: Any) -> list[dict]:
+    """Return the results of a file of promptfoo of any version, or of its lines."""
+    inner = value if isinstance(value, list) else value["results"]
     return inner if isinstance(inner, list) else inner["results"]
 
 
@@ -341,7 +356,7 @@ def _openai_export(documents: list[Document], options: ReaderOptions) -> Read:
 
 def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
     (document,) = documents
-    cases = document.value["testCases"]
+    cases = _cases(document.value)
     metrics = _distinct(metric["name"] for case in cases for metric in case.get("metricsData") or ())
     models = _distinct(metric.get("evaluationModel") for case in cases for metric in case.get("metricsData") or ())
     rows = []
@@ -354,6 +369,13 @@ def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
             label = None if metric.get("error") else metric.get("success")
             rows.append((case.get("name") or f"case {number}", voter, label, metric.get("score")))
     return read_long(rows, "DeepEval test run, each metric and judge a voter", document.file.name)
+
+
+def _cases(run: Any) -> list[dict]:
+    """Return the test cases of a run, which may be wrapped."""
+    if "testCases" not in run:
+        run = next(inner for inner in run.values() if isinstance(inner, dict) and "testCases" in inner)
+    return [*(run["testCases"] or ()), *(run.get("conversationalTestCases") or ())]
 
 
 def _braintrust(documents: list[Document], options: ReaderOptions) -> Read:
@@ -489,6 +511,10 @@ FORMATS = (
     JsonFormat("rewardbench", "RewardBench outputs", ("scores_chosen", "scores_rejected"), _rewardbench, True),
     JsonFormat(
         "promptfoo", "promptfoo results (versions 2 to 4)", ("results", "prompt", "success", "vars"), _promptfoo
+    ),
+    JsonFormat(
+        *("promptfoo", "promptfoo results in lines", ("testIdx", "promptIdx", "success", "vars"), _promptfoo),
+        without=("results",),
     ),
     JsonFormat("openai_evals_log", "OpenAI evals log", ("spec", "completion_fns", "sample_id"), _openai_log, True),
     JsonFormat("openai_evals", "OpenAI evals export", ("data_source_idx", "grades"), _openai_export, True),

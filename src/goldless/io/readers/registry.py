@@ -117,6 +117,8 @@ def choose(files: Sequence[File], root: str) -> tuple[Reader, list[File], list[N
         if len(files) == 1:
             raise refuse(files[0])
         raise VotesError("format", f"{root} holds no file of votes", "known-formats", {"file": root})
+    known = [one for one in found if not isinstance(one[1][1], PickleReader)]
+    found = known or found  # what is never loaded is no other reading
     level = max(sniffed[0] for _, sniffed in found)
     best = [(file, sniffed[1]) for file, sniffed in found if sniffed[0] >= level]
     names = list(dict.fromkeys(reader.name for _, reader in best))
