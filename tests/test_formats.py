@@ -80,7 +80,7 @@ QUESTIONS = {
     "mt_bench/gpt-4_single.jsonl": ("one-voter", "votes of one voter, 'gpt-4', on 160 items"),
     "openai_evals_log": ("one-voter", "votes of one voter, 'gpt-4', on 60 items"),
     "promptfoo/redteam_tracing_results.json": ("one-vote", "10 votes of 2 voters on 10 items"),
-    "snorkel": ("several", "holds files of several formats"),
+    "snorkel": ("several", "holds 3 files of numpy"),
     "snorkel/L_train.pkl": ("pickle", "never loaded"),
     "survivor": ("several", "name callers in different ways"),
     "vcf_single_callers/NA12878-10-gatk.vcf": ("one-voter", "the calls of one caller"),

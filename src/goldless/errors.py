@@ -39,6 +39,7 @@ HINTS = {
     "rows-are-items": "rows are items and columns are voters",
     "keep-one": "keep one of them",
     "say-which": "{repeats:'last'} (or first, most) says which counts",
+    "list-of-voters": "give each voter a column, or put their names in a list of the same length",
     "plain-values": "votes are plain values",
     "encoding": "save it as UTF-8, or pass its {encoding}, such as latin-1 or utf-16",
     "delimiter": "if another character separates its columns, pass it as {delimiter}",

@@ -18,7 +18,7 @@ from goldless.io.readers.base import File, Progress, Read, Reader, ReaderOptions
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import duplicated
 from goldless.io.readers.presets import Preset
-from goldless.io.readers.records import table_of_records
+from goldless.io.readers.records import table_of_records, unnested
 from goldless.io.readers.registry import all_presets, choose, named
 from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, long_roles, names_items, plain_title
 from goldless.io.tables import VotesFile, votes_of
@@ -303,8 +303,11 @@ def _read_memory(source: Any) -> Read:
         table, notes = table_of_records(source, "votes")
         return Read(table, "records", notes=notes, certain=False)
     table = arrow_table(source)
+    if table is None and hasattr(source, "__arrow_c_stream__"):  # a frame with lists in it
+        table = pa.table(source)
     if table is not None:
-        return Read(table, f"a frame of {type(source).__module__.partition('.')[0]}", certain=False)
+        table, notes = unnested(table, "votes")
+        return Read(table, f"a frame of {type(source).__module__.partition('.')[0]}", notes=notes, certain=False)
     array = np.asarray(source)
     if array.ndim != 2:
         raise TypeError(f"votes are read from files, frames, arrays and records, not from a {type(source).__name__}")
@@ -346,14 +349,14 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
     read, preset = _apply_preset(read, options, name)
     if read.roles is None:
         check_names(read.table.column_names, options, name)
-        roles = long_roles(read.table.column_names, options)
-        if roles is not None and roles.truth is None and options.truth is None:
-            notes = [*notes, *_truth_beside(read, roles)]
-        read = replace(read, roles=roles)
+        read = replace(read, roles=long_roles(read.table.column_names, options))
     elif options.names_columns and read.roles.long:
         check_names(read.table.column_names, options, name)
         asked = {role: getattr(options, role) for role in ("item", "voter", "label") if getattr(options, role)}
         read = replace(read, roles=replace(read.roles, **asked))
+    roles = read.roles
+    if roles is not None and roles.long and roles.truth is None and roles.gold is None and options.truth is None:
+        notes = [*notes, *_truth_beside(read, roles)]
     found = votes_of(read, options, name)
     return replace(found, notes=(*notes, *found.notes), format=preset)
 

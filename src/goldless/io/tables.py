@@ -221,9 +221,9 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     title = "item" if items is None else items.name
     if roles.scores:
         numbers = np.column_stack([column_of_numbers(column, options.rules) for column in voters])
-        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers)
+        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers, roles.gold)
     labels, positions, joined = _common_labels(voters, options)
-    return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title)
+    return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title, gold=roles.gold)
 
 
 def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
@@ -253,7 +253,7 @@ def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
     spellings: dict[str, set[str]] = {}
     for label in read.values():
         if isinstance(label, str):
-            spellings.setdefault("".join(label.casefold().split()), set()).add(label)
+            spellings.setdefault(" ".join(label.casefold().split()), set()).add(label)
     several = {key: sorted(found) for key, found in spellings.items() if len(found) > 1}
     if not several:
         return read, ""

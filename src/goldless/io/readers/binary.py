@@ -30,6 +30,7 @@ from goldless.io.readers.base import (
     too_wide,
 )
 from goldless.io.readers.columns import duplicated
+from goldless.io.readers.records import unnested
 
 # -- tables of Arrow ----------------------------------------------------------------------------------------
 
@@ -64,7 +65,8 @@ class ArrowReader:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise damaged(name, kind, error) from None
-        return Read(table, kind, certain=False)
+        table, notes = unnested(table, name)
+        return Read(table, kind, notes=notes, certain=False)
 
 
 def _refuse_wide(name: str, n_columns: int) -> None:

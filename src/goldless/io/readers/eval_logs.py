@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from goldless.errors import Note
 from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, chosen, damaged, read_long
-from goldless.io.readers.records import Document, JsonFormat, parse_json
+from goldless.io.readers.records import Document, JsonFormat, find_records, parse_json
 
 _TIE = "tie"
 
@@ -296,10 +296,11 @@ def _promptfoo(documents: list[Document], options: ReaderOptions) -> Read:
     results = promptfoo_results(document.value)
     rows: list[tuple] = []
     for result, item in zip(results, promptfoo_items(results), strict=True):
-        for part in (result.get("gradingResult") or {}).get("componentResults") or ():
-            assertion = part.get("assertion") or {}
-            voter = assertion.get("metric") or _joined(assertion.get("type"), _asserted_by(assertion))
-            rows.append((item, voter or "assertion", part.get("pass"), part.get("score")))
+        parts = (result.get("gradingResult") or {}).get("componentResults") or ()
+        voters = [_asserting(part.get("assertion") or {}) for part in parts]
+        for number, (part, voter) in enumerate(zip(parts, voters, strict=True)):
+            again = f"#{voters[:number].count(voter) + 1}" if voters.count(voter) > 1 else ""
+            rows.append((item, _joined(voter, again), part.get("pass"), part.get("score")))
     how = "promptfoo results, each assertion a voter"
     tests, prompts, providers = (_distinct(map(of, results)) for of in (_test_of, _prompt_of, _provider))
     if not rows and len(prompts) * len(providers) > 1:
@@ -311,9 +312,11 @@ def _promptfoo(documents: list[Document], options: ReaderOptions) -> Read:
     return read_long(rows, how, document.file.name, classes=(False, True))
 
 
-def _asserted_by(assertion: dict) -> str:
+def _asserting(assertion: dict) -> str:
+    """Return how an assertion is called: by its metric, or by its type and the model that judges."""
     provider = assertion.get("provider")
-    return str(provider.get("id", "")) if isinstance(provider, dict) else str(provider or "")
+    judge = provider.get("id", "") if isinstance(provider, dict) else provider
+    return str(assertion.get("metric") or _joined(assertion.get("type"), judge) or "assertion")
 
 
 def _test_of(result: dict) -> str:
@@ -382,7 +385,7 @@ def _braintrust(documents: list[Document], options: ReaderOptions) -> Read:
     (document,) = documents
     rows = [
         (record.get("id", number), voter, score)
-        for number, record in enumerate(document.records)
+        for number, record in enumerate(find_records(document)[0])
         for voter, score in (record.get("scores") or {}).items()
     ]
     return read_long(rows, "Braintrust experiment, each score a voter", document.file.name)
