@@ -22,6 +22,7 @@ from goldless.io.readers import registry
 from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.presets import Preset
 from goldless.io.readers.vcf import trimmed
+from goldless.io.write_back import TOOLS
 from goldless.votes.votes import Votes
 
 SAMPLES = Path(os.environ.get("GOLDLESS_DATA", "nowhere")) / "formats"
@@ -454,6 +455,30 @@ def test_databases_and_workbooks(tmp_path):
     table_like(table, ["a", "b"], [[0, 2], [1, -1], [1, 1]])
 
 
+def test_sheets_of_other_programs(tmp_path):
+    pytest.importorskip("python_calamine")
+    space = 'xmlns:{0}="urn:oasis:names:tc:opendocument:xmlns:{0}:1.0"'
+    rows = [["id", "a", "b"], ["x", "yes", "no"], ["y", "no", "no"], ["z", "no", "yes"]]
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    body = "".join(f"<table:table-row>{''.join(map(cell.format, row))}</table:table-row>" for row in rows)
+    names = " ".join(map(space.format, ("office", "table", "text")))
+    sheet = f'<office:spreadsheet><table:table table:name="S">{body}</table:table></office:spreadsheet>'
+    with zipfile.ZipFile(tmp_path / "votes.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        manifest = 'xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"'
+        archive.writestr("META-INF/manifest.xml", f"<m:manifest {manifest}/>")
+        archive.writestr(
+            "content.xml",
+            f"<office:document-content {names}><office:body>{sheet}</office:body></office:document-content>",
+        )
+    table = gl.read_votes(tmp_path / "votes.ods")
+    table_like(table, ["a", "b"], [[1, 0], [0, 0], [0, 1]], ["no", "yes"])
+    assert table.how.startswith("Read as Excel, sheet 'S'")
+    (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0" + b"\0" * 600)
+    with pytest.raises(VotesError, match="spreadsheet that cannot be read"):
+        gl.read_votes(tmp_path / "old.xls")
+
+
 def workbook(rows):
     """An .xlsx of one sheet, as small as they come."""
     main_space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -780,6 +805,200 @@ def test_rows_that_tools_import(tmp_path):
     reviewed = [json.loads(line) for line in (tmp_path / "out.prodigy.jsonl").read_text().splitlines()]
     assert [line["_input_hash"] for line in reviewed] == list(frame.index)
     assert {line["answer"] for line in reviewed} == {"accept", "reject"}
+
+
+def choices(frame, **names):
+    """What five voters say of every item, as answers of Label Studio."""
+    kinds = {"type": "choices", "to_name": "text", **names}
+    return [
+        [{"completed_by": v, "result": [{**kinds, "value": {"choices": [frame[v][i]]}}]} for v in frame]
+        for i in frame.index
+    ]
+
+
+def files_of_tools(frame):
+    """The same votes in the files of tools that labels are written back to."""
+    passed = frame == "spam"
+    yield (
+        "label_studio",
+        "tasks.json",
+        [
+            {"id": 9 + i, "data": {"text": "x"}, "annotations": [*choices(frame, from_name="q")[i], *other]}
+            for i, other in zip(frame.index, choices(frame, from_name="other"), strict=True)
+        ],
+    )
+    flat = {"q.responses.users": list(frame), "q.responses.status": ["submitted"] * 5}
+    yield "argilla", "flat.json", [{"id": f"r{i}", "q.responses": frame.loc[i].tolist(), **flat} for i in frame.index]
+    yield (
+        "argilla",
+        "nested.json",
+        [
+            {"id": i, "_server_id": "s", "responses": {"q": [{"value": frame[v][i], "user_id": v} for v in frame]}}
+            for i in frame.index
+        ],
+    )
+    yield (
+        "prodigy",
+        "marks.jsonl",
+        [
+            {"_input_hash": i, "_task_hash": -i, "answer": "accept", "accept": [frame[v][i]], "_annotator_id": v}
+            for i in frame.index
+            for v in frame
+        ],
+    )
+    yield (
+        "langfuse",
+        "scores.jsonl",
+        [
+            {
+                "traceId": f"t{i // 2}",
+                "observationId": f"o{i}",
+                "name": v,
+                "value": int(passed[v][i]),
+                "dataType": "BOOLEAN",
+            }
+            for i in frame.index
+            for v in frame
+        ],
+    )
+    yield (
+        "phoenix",
+        "spans.jsonl",
+        [
+            {"span_id": f"s{i}", "annotation_name": v, "annotator_kind": "LLM", "label": frame[v][i]}
+            for i in frame.index
+            for v in frame
+        ],
+    )
+    yield (
+        "langsmith",
+        "results.jsonl",
+        [
+            {"id": f"run-{i}", "input.q": "x", **{f"feedback.{v}": int(passed[v][i]) for v in frame}}
+            for i in frame.index
+        ],
+    )
+    yield (
+        "promptfoo",
+        "out.json",
+        {
+            "results": {
+                "version": 3,
+                "results": [
+                    {
+                        "testIdx": i,
+                        "promptIdx": 0,
+                        "prompt": {"raw": "p"},
+                        "vars": {},
+                        "success": True,
+                        "namedScores": {"old": 1},
+                        "gradingResult": {
+                            "componentResults": [
+                                {"pass": bool(passed[v][i]), "assertion": {"type": "llm-rubric", "provider": v}}
+                                for v in frame
+                            ]
+                        },
+                    }
+                    for i in frame.index
+                ],
+            }
+        },
+    )
+    yield (
+        "inspect",
+        "log.json",
+        {
+            "eval": {"task": "t", "task_id": "1", "eval_id": "2", "model": "m"},
+            "samples": [
+                {"id": i // 2, "epoch": i % 2 + 1, "scores": {v: {"value": "IC"[int(passed[v][i])]} for v in frame}}
+                for i in frame.index
+            ],
+        },
+    )
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_what_is_written_is_read_back(number, tmp_path):
+    frame = crowd(tmp_path)
+    tool, name, content = list(files_of_tools(frame))[number]
+    write(tmp_path, **{name: lines(content) if name.endswith("jsonl") else content})
+    source = tmp_path / name
+    more = ["--question", "q"] if tool == "label_studio" else []
+    table = gl.read_votes(source, question="q" if more else None)
+    assert (table.format, table.n_items, table.n_voters) == (tool, len(frame), 5)
+    run("combine", source, *more, "-o", tmp_path / "labels.csv", "-q")
+    expected = pd.read_csv(tmp_path / "labels.csv", dtype=str)
+    ending = dict(TOOLS)[tool][0]
+    out = tmp_path / f"out.{tool}{ending}"
+    run("combine", source, *more, "-o", out, "-q")
+    labels, p = expected["label"].tolist(), expected.iloc[:, 2].astype(float).tolist()
+    positive = expected.columns[2].removeprefix("probability of ")
+    sure = [one if label == positive else 1 - one for label, one in zip(labels, p, strict=True)]
+    if tool in ("label_studio", "argilla", "prodigy", "langfuse", "phoenix"):
+        again = gl.read_votes(out, format=tool)
+        column = again.votes.codes[:, again.voters.index("goldless")]
+        assert [str(again.votes.classes[code]) for code in column] == labels
+        assert list(map(str, again.items)) == expected.iloc[:, 0].tolist()
+    if tool == "label_studio":
+        tasks = json.loads(out.read_text())
+        assert {task["predictions"][0]["result"][0]["from_name"] for task in tasks} == {"q"}
+        assert [task["predictions"][0]["score"] for task in tasks] == pytest.approx(sure)
+    elif tool == "langfuse":  # an observation has its trace beside it
+        assert pd.read_csv(out)["traceId"].tolist() == [f"t{i // 2}" for i in frame.index]
+    elif tool == "langsmith":
+        rows = pd.read_csv(out)
+        assert rows.columns.tolist() == ["run_id", "key", "score"]
+        assert rows.run_id.tolist() == [f"run-{i}" for i in frame.index]
+        assert rows.score.tolist() == pytest.approx(p)
+    elif tool == "promptfoo":
+        scores = [result["namedScores"] for result in json.loads(out.read_text())["results"]["results"]]
+        assert [score["goldless"] for score in scores] == pytest.approx(p)
+        assert {score["old"] for score in scores} == {1}
+        assert gl.read_votes(out).n_votes == table.n_votes
+    elif tool == "inspect":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [(row["id"], row["epoch"]) for row in rows] == [(i // 2, i % 2 + 1) for i in frame.index]
+        assert [row["goldless_label"] for row in rows] == labels
+
+
+def test_lines_of_lm_eval_are_written_for_every_task(tmp_path):
+    frame = crowd(tmp_path)
+    for task in ("x", "y"):
+        for v in frame:
+            records = [
+                {
+                    "doc_id": i,
+                    "resps": [],
+                    "filtered_resps": [],
+                    "metrics": ["acc"],
+                    "acc": float(frame[v][i] == "spam"),
+                }
+                for i in frame.index
+            ]
+            write(tmp_path, **{f"runs__{v}__samples_{task}_2026-01-01T00-00-00.jsonl": lines(records)})
+    run("combine", tmp_path / "runs", "-o", tmp_path / "out.lm_eval.jsonl", "-q")
+    rows = [json.loads(line) for line in (tmp_path / "out.lm_eval.jsonl").read_text().splitlines()]
+    assert len(rows) == 80
+    assert all(0.5 <= row["goldless_p"] <= 1 for row in rows)
+
+
+def test_callers_files_give_one_file_that_tools_of_the_trade_take(tmp_path):
+    pysam = pytest.importorskip("pysam")
+    rng = np.random.default_rng(0)
+    real = rng.random(200) < 0.5
+    for name in ("a", "b c;d", "e", "f", "g"):
+        found = np.flatnonzero(np.where(real, rng.random(200) < 0.9, rng.random(200) < 0.1))
+        records = [call(10 + 5 * i, filters="PASS" if rng.random() < 0.9 else "low") for i in found]
+        write(tmp_path, **{f"{name}.vcf": vcf(*records)})
+    run("combine", str(tmp_path / "*.vcf"), "-o", tmp_path / "joined.vcf.gz", "-q", "--force")
+    pysam.tabix_index(str(tmp_path / "joined.vcf.gz"), preset="vcf")
+    table = gl.read_votes(str(tmp_path / "*.vcf"))
+    with pysam.VariantFile(str(tmp_path / "joined.vcf.gz")) as file:
+        header, records = str(file.header), list(file)
+    assert [f"{r.chrom}:{r.pos}:{r.ref}:{r.alts[0]}" for r in records] == list(table.items)
+    assert [r.info["NCALLERS"] for r in records] == (table.votes.codes == 1).sum(axis=1).tolist()
+    assert all(0 <= r.info["GOLDLESS_P"][0] <= 1 for r in records)
+    assert "unseen=" in header
 
 
 # -- plug-ins -----------------------------------------------------------------------------------------------

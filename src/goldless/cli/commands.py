@@ -137,7 +137,8 @@ def combine(arguments: argparse.Namespace) -> None:
         return
     write_back = None if to_screen else writer_for(arguments.output, table)
     if write_back is not None:
-        data = write_back(Labels(table, codes, probability, _support(model, votes)))
+        unseen = getattr(model.fitted_.unseen, "items", None)
+        data = write_back(Labels(table, codes, probability, _support(model, votes), unseen))
     else:
         data = table_bytes(header, columns, arguments.output or "-")
     write_output(arguments.output, data)

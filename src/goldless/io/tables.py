@@ -63,6 +63,8 @@ class VotesFile:
         Files that were read.
     item_title : str
         How the user calls the column of the items.
+    question : str
+        Which question was read, of a file that may hold several.
     reading : Note or None
         How numbers were read, and what to say if they are names of classes; None if votes are labels.
     """
@@ -77,6 +79,7 @@ class VotesFile:
     format: str = ""
     files: tuple[Path, ...] = ()
     item_title: str = "item"
+    question: str = ""
     reading: Note | None = None
 
     @property
@@ -154,7 +157,8 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
     else:
         found = long_votes(read, roles, options, name)
     votes = None if found.votes is None else replace(found.votes, at_least=read.at_least)
-    return replace(found, votes=votes, notes=(*read.notes, *found.notes), at_least=read.at_least)
+    notes = (*read.notes, *found.notes)
+    return replace(found, votes=votes, notes=notes, at_least=read.at_least, question=read.question)
 
 
 # -- wide tables --------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from goldless.errors import Note, VotesError
 from goldless.io.readers.base import Read, ReaderOptions, Roles, chosen, empty_file, long_table, read_long
 from goldless.io.readers.records import Document, JsonFormat
 
+SEVERAL = " + "  # between the choices of one answer
+
 # -- Label Studio -------------------------------------------------------------------------------------------
 
 
@@ -45,7 +47,7 @@ def _label_studio(documents: list[Document], options: ReaderOptions) -> Read:
     if gold:
         notes.append(Note(f"{gold:,} annotations are marked as ground truth and were read as votes"))
     votes = [(item, voter, label) for item, voter, asked, label in rows if asked == question]
-    return read_long(votes, f"Label Studio tasks, question {question!r}", name, notes)
+    return read_long(votes, f"Label Studio tasks, question {question!r}", name, notes, question=question)
 
 
 def _annotator(annotation: dict) -> str:
@@ -61,8 +63,7 @@ def _answers(results: Sequence[dict]) -> list[tuple[str, Any]]:
     for result in results:
         kind, value = result.get("type"), result.get("value") or {}
         if kind == "choices" and value.get("choices"):
-            choices = value["choices"]
-            found.append((str(result.get("from_name")), choices[0] if len(choices) == 1 else " + ".join(choices)))
+            found.append((str(result.get("from_name")), SEVERAL.join(map(str, value["choices"]))))
         elif kind == "rating":
             found.append((str(result.get("from_name")), value.get("rating")))
         elif kind == "pairwise":
@@ -97,7 +98,7 @@ def _argilla(documents: list[Document], options: ReaderOptions) -> Read:
             agent = record.get(f"{question}.suggestion.agent") or "suggestion"
             rows.append((item, str(agent), _plain(record[f"{question}.suggestion"])))
     notes = [Note(f"{drafts:,} responses that are not submitted were left out")] if drafts else []
-    return read_long(rows, f"Argilla records, question {question!r}", name, notes)
+    return read_long(rows, f"Argilla records, question {question!r}", name, notes, question=question)
 
 
 def _flat_argilla(record: dict) -> dict:
@@ -132,7 +133,7 @@ def _argilla_1(records: list[dict], name: str) -> Read:
 def _plain(value: Any) -> Any:
     """Return an answer as a plain value: of a list its only element."""
     if isinstance(value, list):
-        return value[0] if len(value) == 1 else " + ".join(map(str, value)) or None
+        return value[0] if len(value) == 1 else SEVERAL.join(map(str, value)) or None
     if isinstance(value, dict):
         return value.get("value")
     return value

@@ -54,26 +54,21 @@ class InspectReader:
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
         """Read logs; each sample of each epoch is an item, each scorer a voter; of one scorer each model."""
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
-        logs = [_inspect_zip(file) if file.head.startswith(b"PK") else _inspect_json(file) for file in files]
-        logs = _of_one_task(logs, name, options)
-        setups = _distinct((log["eval"].get("task"), log["eval"].get("model")) for log in logs)
-        epochs = max((sample.get("epoch", 1) for log in logs for sample in log["samples"]), default=1)
+        logs = _of_one_task(inspect_logs(files), name, options)
+        epochs = _epochs(logs)
         rows, notes = [], []
         of_models = _of_models(logs)
+        for log, sample, item in inspect_items(logs):
+            about = log["eval"]
+            for scorer, score in _scores(sample).items():
+                value = score.get("value") if isinstance(score, dict) and "value" in score else score
+                voter = str(about.get("model")) if of_models else log["voters"].get(scorer, scorer)
+                if isinstance(value, dict):
+                    rows += [(item, f"{voter}.{key}", _grade(part)) for key, part in value.items()]
+                elif not isinstance(value, list):
+                    rows.append((item, voter, _grade(value)))
         for log in logs:
             about = log["eval"]
-            voters = _judges(about.get("scorers") or [])
-            named = setups if not of_models else _distinct(task for task, _ in setups)
-            before = _joined(about.get("task"), "" if of_models else about.get("model")) if len(named) > 1 else ""
-            for sample in log["samples"]:
-                item = _joined(before, str(sample["id"]) + (f"#{sample.get('epoch', 1)}" if epochs > 1 else ""))
-                for scorer, score in _scores(sample).items():
-                    value = score.get("value") if isinstance(score, dict) and "value" in score else score
-                    voter = str(about.get("model")) if of_models else voters.get(scorer, scorer)
-                    if isinstance(value, dict):
-                        rows += [(item, f"{voter}.{key}", _grade(part)) for key, part in value.items()]
-                    elif not isinstance(value, list):
-                        rows.append((item, voter, _grade(value)))
             if any(isinstance((one.get("options") or {}).get("model"), list) for one in about.get("scorers") or []):
                 notes.append(
                     Note(
@@ -86,7 +81,31 @@ class InspectReader:
         how += ", each model a voter" if of_models else ""
         how += ", each epoch of a sample an item" if epochs > 1 else ""
         letters = {label for _, _, label in rows if label is not None} <= {"C", "I"}
-        return read_long(rows, how, name, (*notes[:1], *more), classes=("I", "C") if letters else None)
+        classes, question = ("I", "C") if letters else None, options.question or ""
+        return read_long(rows, how, name, (*notes[:1], *more), classes=classes, question=question)
+
+
+def inspect_logs(files: Sequence[File]) -> list[dict]:
+    """Return logs as they are read: what they are of, how scorers are called, their samples."""
+    logs = []
+    for file in files:
+        log = _inspect_zip(file) if file.head.startswith(b"PK") else _inspect_json(file)
+        logs.append({**log, "voters": _judges(log["eval"].get("scorers") or []), "file": file})
+    return logs
+
+
+def inspect_items(logs: Sequence[dict]) -> Iterator[tuple[dict, dict, str]]:
+    """Yield every sample with its log and how its item is called: by id and epoch, and by what logs differ in."""
+    of_models, epochs = _of_models(logs), _epochs(logs)
+    titles = [_joined(log["eval"].get("task"), "" if of_models else log["eval"].get("model")) for log in logs]
+    for log, title in zip(logs, titles, strict=True):
+        for sample in log["samples"]:
+            epoch = f"#{sample.get('epoch', 1)}" if epochs > 1 else ""
+            yield log, sample, _joined(title if len(set(titles)) > 1 else "", f"{sample['id']}{epoch}")
+
+
+def _epochs(logs: Sequence[dict]) -> int:
+    return max((sample.get("epoch", 1) for log in logs for sample in log["samples"]), default=1)
 
 
 def _scores(sample: dict) -> dict[str, Any]:
@@ -94,7 +113,7 @@ def _scores(sample: dict) -> dict[str, Any]:
     return sample.get("scores") or ({"scorer": sample["score"]} if sample.get("score") else {})
 
 
-def _of_models(logs: list[dict]) -> bool:
+def _of_models(logs: Sequence[dict]) -> bool:
     """Whether one scorer marks the answers of several models, so that these are the voters."""
     scorers = {scorer for log in logs for sample in log["samples"] for scorer in _scores(sample)}
     return len(scorers) == 1 and len({log["eval"].get("model") for log in logs}) > 1
@@ -197,9 +216,17 @@ def _one_kind_of_grade(rows: list[tuple]) -> tuple[list[tuple], tuple[Note, ...]
 # -- lm-evaluation-harness, HELM, RewardBench: one model a file ----------------------------------------------
 
 
-def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
+def lm_eval_items(documents: Sequence[Document]) -> Iterator[tuple[Document, dict, str]]:
+    """Yield every record with how its item is called: by its task, document and filter."""
     filters = _distinct(record.get("filter") for document in documents for record in document.records)
     tasks = _distinct(_task_of(document) for document in documents)
+    for document in documents:
+        task = _task_of(document) if len(tasks) > 1 else ""
+        for record in document.records:
+            yield document, record, _joined(task, record["doc_id"], record.get("filter") if len(filters) > 1 else "")
+
+
+def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
     metrics = _distinct(m for d in documents for record in d.records for m in record.get("metrics") or ())
     if not metrics:
         known = ("doc_id", "doc", "target", "filter", "arguments", "resps", "filtered_resps")
@@ -208,12 +235,9 @@ def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
     metric = chosen(metrics, "metrics", _names(documents), options)
     folders = _distinct(_folder(document).name for document in documents)
     rows = []
-    for document in documents:
+    for document, record, item in lm_eval_items(documents):
         voter = _folder(document).name if len(folders) > 1 else document.file.stem
-        for record in document.records:
-            task = _task_of(document) if len(tasks) > 1 else ""
-            item = _joined(task, record["doc_id"], record.get("filter") if len(filters) > 1 else "")
-            rows.append((item, voter, record.get(metric)))
+        rows.append((item, voter, record.get(metric)))
     return read_long(rows, f"lm-evaluation-harness samples, metric {metric!r}", _names(documents))
 
 

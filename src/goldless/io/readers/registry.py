@@ -31,7 +31,6 @@ _OTHERS = (
     (b"\xff\xd8\xff", "a picture"),
     (b"%PDF", "a PDF"),
     (b"\x89HDF", "an HDF5 file"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel file (save it as CSV)"),
 )
 
 

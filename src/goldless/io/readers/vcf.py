@@ -222,7 +222,7 @@ class _Vcf:
         """Read the header; ``merged`` says that samples are callers, if the header does not."""
         samples: tuple[str, ...] = ()
         tags: dict[str, str] = {}
-        for line in _lines(file):
+        for line in lines_of(file):
             if not line.startswith("##"):
                 samples = tuple(line.split("\t")[9:]) if line.startswith("#CHROM") else ()
                 break
@@ -309,7 +309,8 @@ def _of_caller(name: str, found: dict[str, int], every_call: bool) -> int:
     return _CALLED if said == _FILTERED and every_call else said
 
 
-def _lines(file: File) -> Iterator[str]:
+def lines_of(file: File) -> Iterator[str]:
+    """Yield the lines of a VCF file, or of the BCF file that stands for it."""
     if file.head.startswith(b"BCF\x02"):
         yield from _lines_of_bcf(file)
         return
@@ -333,7 +334,7 @@ def _lines_of_bcf(file: File) -> Iterator[str]:
 
 def _records(file: File) -> Iterator[list[str]]:
     """Yield the fields of the records of a file."""
-    for number, line in enumerate(_lines(file), 1):
+    for number, line in enumerate(lines_of(file), 1):
         if not line or line.startswith("#"):
             continue
         fields = line.split("\t")
