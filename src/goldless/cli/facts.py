@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from goldless.cli.costs import named_voters
 from goldless.cli.names import voter_names
+from goldless.cli.options import Options
 from goldless.io.open import VoteStream
 from goldless.spelling import nearest
 from goldless.votes.source import VoteSource
@@ -19,7 +19,7 @@ _LABEL_COLUMNS = ("label", "truth", "gold")
 _SUMS_TO_ONE = 0.005  # shares are written with two digits or more
 
 
-def facts_of(arguments: argparse.Namespace, votes: Votes | VoteStream) -> dict[str, Any]:
+def facts_of(arguments: Options, votes: Votes | VoteStream) -> dict[str, Any]:
     """Return the keyword arguments of ``LatentSML.fit`` that the options say, and ``at_least`` of the estimator."""
     facts: dict[str, Any] = {}
     if arguments.at_least is not None:
