@@ -148,7 +148,7 @@ class PackingPlan:
         return packed
 
     @cached_property
-    def _bit_tables(self) -> dict[int, tuple[NDArray, ...]]:
+    def _bit_tables(self) -> dict[int, tuple[NDArray, NDArray, NDArray, NDArray]]:
         """Tables to pack rows of so many bytes by, once they were made: blocks are packed one by one."""
         return {}
 

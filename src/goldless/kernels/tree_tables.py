@@ -7,6 +7,7 @@ the sums an M-step needs follow from how much of each state fell on each value o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -104,7 +105,7 @@ class UnitTables:
         wide = np.zeros((int(plan.wide_start[-1]), plan.n_values, n_latent))
         likelihood = np.zeros((len(plan.unit_group), plan.n_values, n_latent))
         rates = np.ascontiguousarray(rates)
-        fill = _fill_few if once and len(plan.unit_group) <= _FEW_UNITS else _fill
+        fill: Callable[..., None] = _fill_few if once and len(plan.unit_group) <= _FEW_UNITS else _fill
         fill(*units_of(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
         return cls(plan, rates, has_latent, np.log(np.maximum(weights, _TINY)), narrow, wide, likelihood)
 

@@ -263,7 +263,7 @@ class Dirichlet:
             own, log_votes = self._own_latent[self.start.groups], model.log_votes
             if self.silent is None:
                 return float((self._pseudo * sum_of_kinds(log_votes, own)).sum())
-            used = self._pseudo.any(axis=2)[own.astype(np.int64)]  # the rows of each voter that EM fills
+            used = np.asarray(self._pseudo.any(axis=2))[own.astype(np.int64)]  # the rows of each voter that EM fills
             of_silence = (log_votes[self.silent, :, :2].sum(axis=2) * used[self.silent]).sum()
             of_votes = self._pseudo * sum_of_kinds(log_votes[~self.silent], own[~self.silent])
             return float(of_votes.sum() + self._of_silence * of_silence)

@@ -359,7 +359,7 @@ def distinct_labels(values: NDArray) -> Iterable:
             return lowest, highest
         return {label for part in ordered_map(lambda rows: distinct_labels(flat[rows]), chunks) for label in part}
     span = _close_integers(values)
-    if span is not None:
+    if span is not None and len(span) > _MANY:
         occurs = np.zeros(len(span), dtype=bool)
         occurs[values - span[0]] = True
         return span[occurs]
