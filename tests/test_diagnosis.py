@@ -218,7 +218,8 @@ def test_probabilities_are_calibrated_where_the_model_holds_and_tempered_where_n
     found = quick(model, X)
     assert found.fit_pvalue < 0.05
     assert 0 < found.calibration.temper < 1
-    plain, tempered = model.predict_proba(X), model.predict_proba(X, calibration=found.calibration)
+    own = model.fitted_.calibration
+    plain, tempered = (model.predict_proba(X, calibration=of) for of in (own, found.calibration))
     doubt = np.abs(np.log(tempered[:, 1] / tempered[:, 0]) - np.log(plain[:, 1] / plain[:, 0]))
     assert doubt.max() > 0
     agree = (tempered[:, 1] > 0.5) == (plain[:, 1] > 0.5)

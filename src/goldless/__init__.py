@@ -17,6 +17,7 @@ if _TYPE_CHECKING:
     from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis, audit, compare, diagnose
     from goldless.errors import AmbiguousReadingWarning, LabelsAtRiskWarning, VotesError, VotesWarning
     from goldless.estimators.dawid_skene import DawidSkene
+    from goldless.estimators.ensemble import VoterEnsemble
     from goldless.estimators.latent import LatentSML
     from goldless.estimators.majority import MajorityVote
     from goldless.estimators.oracles import OracleCI, OracleLatent
@@ -32,6 +33,7 @@ if _TYPE_CHECKING:
     from goldless.maths.selection import select_voters
     from goldless.maths.tree import LatentModel, TreeModel
     from goldless.metrics import balanced_accuracy, balanced_error, conditional_covariance
+    from goldless.report.make import report
     from goldless.simulate import random_model, simulate_votes
     from goldless.votes.votes import Votes
 
@@ -55,6 +57,7 @@ __all__ = [
     "SpectralMetaLearner",
     "TreeModel",
     "VoteStream",
+    "VoterEnsemble",
     "Votes",
     "VotesError",
     "VotesWarning",
@@ -71,6 +74,7 @@ __all__ = [
     "load",
     "random_model",
     "read_votes",
+    "report",
     "residual",
     "score_matrix",
     "select_voters",
@@ -92,6 +96,7 @@ _HOME = {
             "diagnose",
         ),
         "goldless.estimators.dawid_skene": ("DawidSkene",),
+        "goldless.estimators.ensemble": ("VoterEnsemble",),
         "goldless.estimators.latent": ("LatentSML",),
         "goldless.estimators.majority": ("MajorityVote",),
         "goldless.estimators.oracles": ("OracleCI", "OracleLatent"),
@@ -116,6 +121,8 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for: a worker of a cluster that counts votes needs few of them."""
+    if name == "report":  # a room that can be called
+        return _import_module("goldless.report")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(_HOME[name]), name)

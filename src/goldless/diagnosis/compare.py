@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from goldless.diagnosis.diagnose import diagnose
 from goldless.diagnosis.result import Diagnosis, plain
+from goldless.shown import Shown
 from goldless.words import listed
 
 _SMALLEST_ERROR = 1e-9
@@ -40,7 +41,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """What changed between two batches of votes; see :func:`goldless.compare`.
 
     Attributes

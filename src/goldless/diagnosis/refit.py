@@ -327,7 +327,9 @@ class PanelVotes:
     def calibrated(self, calibration: Calibration | None) -> NDArray[np.float64]:
         """Return Pr(Y | votes) of every pattern with a calibration; known labels are certain."""
         certain = np.eye(self.n_classes)[self.known.labels]
-        posterior = self.model.predict_proba(self._patterns, calibration=calibration)
+        # the model's own probabilities: printed ones are those of one more voter, and say nothing of the model
+        own = self.fitted.calibration if calibration is None else calibration
+        posterior = self.model.predict_proba(self._patterns, calibration=own)
         return np.where((self.known.labels >= 0)[:, None], certain, posterior)
 
     @property

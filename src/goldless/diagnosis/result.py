@@ -12,6 +12,7 @@ from goldless.diagnosis.reference_class import reference_class
 from goldless.fitting.calibration import Calibration
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.echo import SameWrongAnswer
+from goldless.shown import Shown
 from goldless.words import p_value
 
 _WITHOUT = {
@@ -131,7 +132,7 @@ class Duplicate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Shown):
     """What can be trusted of a fitted model, from the votes alone; see :func:`goldless.diagnose`.
 
     What is shown of labels, of voters and of the class balance has two intervals. The first is a 90 % interval of

@@ -51,6 +51,7 @@ def cut_fit(fitted: Fitted) -> Fitted:
         columns=originals,
         abstainers=np.array([], dtype=np.int64),
         calibration=Calibration(1.0, model.class_balance),
+        probability_line=None,
         settled=None,
         sample=sample,
         patterns=None,

@@ -13,7 +13,8 @@ from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.result import Structure
 from goldless.maths.tree import TreeModel
 from goldless.progress import part
-from goldless.votes.passes import VoteSums, grouped
+from goldless.votes.grouped import grouped
+from goldless.votes.passes import VoteSums
 
 NOTABLE_CHANGE = 0.05  # share of labels: groupings that differ in fewer are one
 _FAINT = 0.1  # correlation beyond Y that is worth a word when it could not be seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from goldless.fitting.settling import LARGEST_RATIO, candidate_models, habitual_
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.em import Dirichlet
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.shown import Shown
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
@@ -28,7 +30,7 @@ _JUDGED_BY = 20  # labels by whose mean worth the number that is needed is found
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
+class Questions(Shown):
     """Items worth a label.
 
     Attributes
@@ -46,6 +48,8 @@ class Questions:
         Codes of the labels that each reading gives these rows, the most probable reading first.
     doubt : ndarray of shape (n,)
         How far the label of each row is from certain, from 0 to 1: its entropy, as a share of that of a guess.
+    items : ndarray of shape (n,) or None
+        Names of these items (the index of a frame), if they have names: what ``anchors`` of a fit may name.
     """
 
     rows: NDArray[np.int64]
@@ -54,6 +58,12 @@ class Questions:
     open: bool
     said: NDArray[np.int64]
     doubt: NDArray[np.float64]
+    items: NDArray | None = None
+
+    @property
+    def item_names(self) -> list[Any]:
+        """Names of the items, or their rows."""
+        return self.rows.tolist() if self.items is None else list(self.items)
 
     @property
     def divided(self) -> NDArray[np.bool_]:

@@ -19,8 +19,11 @@ _ONE_LEVEL = 0.9  # share of a voter's answers
 _DISAGREEMENT = 0.1  # of the labels
 
 
-def warn_about_numbers(votes: FitVotes, fitted: Fitted) -> None:
-    """Say which voters run against the others or say one number, and where the consensus would label otherwise."""
+def warn_about_numbers(votes: FitVotes, fitted: Fitted, evidence: NDArray[np.float64]) -> None:
+    """Say which voters run against the others or say one number, and where the consensus would label otherwise.
+
+    ``evidence`` is the log-likelihood of the classes on the patterns of the fit.
+    """
     assert fitted.bins is not None
     assert fitted.symbol_share is not None
     against = np.flatnonzero((direction_of(fitted) != fitted.bins.sign) & (auc_of(fitted) < _CLEARLY_AGAINST))
@@ -34,7 +37,7 @@ def warn_about_numbers(votes: FitVotes, fitted: Fitted) -> None:
     if n_voters >= 4 and not can_be_searched(votes):
         warn_user(f"{votes.n_items} items for {n_voters} voters: too few to find groups from numbers (10 a voter).")
     table = votes.counted.sketch.table
-    labels = fitted.decide(fitted.log_likelihood(table.codes))
+    labels = fitted.decide(evidence)
     otherwise = (consensus_of(fitted, table.codes) > 0.5) != (labels == 1)
     share = float(table.counts @ otherwise / max(table.n_items, 1))
     if share > _DISAGREEMENT:

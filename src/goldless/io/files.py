@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldless.errors import Note, VotesError
-from goldless.io.arrays import arrow_table
+from goldless.io.arrays import arrow_table, own_index
 from goldless.io.readers.base import File, Progress, Read, Reader, ReaderOptions, Roles, empty_file
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import duplicated
@@ -161,7 +161,11 @@ def read_table(source: Any, options: ReadOptions) -> VotesFile:
         return source
     if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
         return _read_files(source, options)
-    return _finish(_read_memory(source), options, "votes", ())
+    found = _finish(_read_memory(source), options, "votes", ())
+    names = own_index(source)
+    if names is None or found.votes.items is not None or len(names) != found.n_items:
+        return found
+    return replace(found, votes=replace(found.votes, items=names))
 
 
 # -- files --------------------------------------------------------------------------------------------------

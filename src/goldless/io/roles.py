@@ -267,7 +267,7 @@ def are_numbers(
     values = {float(value) for column in filled for value in column.values if not draft.means_missing(value)}
     if len(values) > MAX_CLASSES:
         return answers is not None or (len(filled) >= _ENOUGH_VOTERS and _share_a_scale(filled))
-    whole = [int(value) if value == int(value) else value for value in values]
+    whole = [int(value) if value.is_integer() else value for value in values]
     judged = judge_labels(whole, codes_of_classes=True)
     if judged != "grades":
         return judged != "labels"

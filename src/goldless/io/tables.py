@@ -213,7 +213,7 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     how = (
         f"Read as {table.how}, wide: {n_items:,} items (rows) x {len(voters):,} voters (columns)"
         + (f", items named by column {short(items.name)!r}" if items is not None else "")
-        + _truth_words(truth)
+        + truth_words(truth)
         + "."
     )
     ids = None if items is None else items.at_rows()
@@ -222,11 +222,11 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     if roles.scores:
         numbers = np.column_stack([column_of_numbers(column, options.rules) for column in voters])
         return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers)
-    labels, positions, joined = _common_labels(voters, options)
+    labels, positions, joined = common_labels(voters, options)
     return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title)
 
 
-def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
+def common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
     """Return the labels of all columns, every vote as a position among them, and which spellings were joined."""
     labels: dict[Any, int] = {}
     positions = np.empty((len(columns[0].positions), len(columns)), dtype=np.int8)
@@ -275,8 +275,8 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     item, voter = _complete(item, roles.items), _complete(voter, roles.voters)
     known = (item.positions >= 0) & (voter.positions >= 0)
     said = known & (label.positions >= 0)
-    _refuse_wrong_guess(read, roles, options, name, item, voter, said)
-    notes = _nameless(known)
+    refuse_wrong_guess(read, roles, options, name, len(item.values), voter.values, int(said.sum()))
+    notes = nameless_notes(int((~known).sum()))
     n_items, n_voters = len(item.values), len(voter.values)
     truth_title = options.truth
     if truth_title is not None and roles.truth is not None:
@@ -286,7 +286,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     truth = None if truth_title is None else _of_items(column_of(truth_title, table[truth_title], name), item, name)
     how = (
         f"Read as {read.how}, long ({item.name!r}, {voter.name!r}, {label.name!r}): {int(said.sum()):,} votes of "
-        f"{n_voters:,} voters on {n_items:,} items{_truth_words(truth)}."
+        f"{n_voters:,} voters on {n_items:,} items{truth_words(truth)}."
     )
     names = [str(value) for value in voter.values]
     ids = np.array([*item.values, None], dtype=object)[:-1]
@@ -317,23 +317,12 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
             "scores",
             {"file": name, "column": label.name},
         )
-    labels, votes, joined = _common_labels([label], options)
+    labels, votes, joined = common_labels([label], options)
     try:
         lines = LongVotes.of(item.positions, voter.positions, votes[:, 0], n_items, n_voters, options.repeats)
     except TwoLabels as clash:
-        one_item, one_voter = item.values[clash.item], voter.values[clash.voter]
-        raise VotesError(
-            "two-labels",
-            f"{name}: voter {short(one_voter)!r} gave item {short(one_item)!r} two different labels",
-            "keep-one",
-            {"file": name, "item": one_item, "voter": one_voter},
-        ) from None
-    if lines.n_repeated:
-        rows, count = ("row repeats", "counts") if lines.n_repeated == 1 else ("rows repeat", "count")
-        notes.append(Note(f"{lines.n_repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
-    if lines.n_changed:
-        kept = {"first": "the first", "last": "the last", "most": "the most frequent"}[options.repeats]
-        notes.append(Note(f"Of different answers of a voter on an item {kept} counts ({lines.n_changed:,} times)"))
+        raise two_labels(name, item.values[clash.item], voter.values[clash.voter]) from None
+    notes += repeat_notes(lines, options.repeats)
     gold = None if roles.gold is None else _of_items(column_of(roles.gold, table[roles.gold], name), item, name)
     draft = _Draft(labels, lines.codes, names, ids, truth, how, [*notes, *joined], item.name, gold=gold)
     return draft.votes(options, name)
@@ -348,30 +337,48 @@ def _complete(column: Column, names: Sequence[Any] | None) -> Column:
     return Column(column.name, lookup[column.positions], list(names))
 
 
-def _nameless(known: NDArray[np.bool_]) -> list[Note]:
-    nameless = int((~known).sum())
+def nameless_notes(nameless: int) -> list[Note]:
+    """Say how many lines of a long table name no item or no voter."""
     if not nameless:
         return []
     rows, were = ("row", "was") if nameless == 1 else ("rows", "were")
     return [Note(f"{nameless:,} {rows} without an item or a voter {were} left out")]
 
 
-def _refuse_wrong_guess(
-    read: Read,
-    roles: Roles,
-    options: ReadOptions,
-    name: str,
-    item: Column,
-    voter: Column,
-    said: NDArray[np.bool_],
+def repeat_notes(lines: Any, repeats: str) -> list[Note]:
+    """Say how many lines repeat others; ``lines`` has ``n_repeated`` and ``n_changed``."""
+    notes = []
+    if lines.n_repeated:
+        rows, count = ("row repeats", "counts") if lines.n_repeated == 1 else ("rows repeat", "count")
+        notes.append(Note(f"{lines.n_repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
+    if lines.n_changed:
+        kept = {"first": "the first", "last": "the last", "most": "the most frequent"}[repeats]
+        notes.append(Note(f"Of different answers of a voter on an item {kept} counts ({lines.n_changed:,} times)"))
+    return notes
+
+
+def two_labels(name: str, item: Any, voter: Any = None) -> VotesError:
+    """Return the error of a voter, or without one of the truth, that says two things of an item."""
+    where = {"file": name, "item": item, **({} if voter is None else {"voter": voter})}
+    what = f"item {short(item)!r} has two different true labels"
+    if voter is not None:
+        what = f"voter {short(voter)!r} gave item {short(item)!r} two different labels"
+    return VotesError("two-labels", f"{name}: {what}", "keep-one", where)
+
+
+def refuse_wrong_guess(
+    read: Any, roles: Roles, options: ReadOptions, name: str, n_items: int, voters: Sequence[Any], n_votes: int
 ) -> None:
-    """Refuse a reading that nobody asked for if it has one voter, or one vote an item: a wrong guess, or no case."""
+    """Refuse a reading that nobody asked for if it has one voter, or one vote an item: a wrong guess, or no case.
+
+    ``read`` has ``how`` and ``certain``.
+    """
     if options.format is not None or options.names_columns or roles.voters is not None:
         return
-    n_items, n_voters, n_votes = len(item.values), len(voter.values), int(said.sum())
+    n_voters = len(voters)
     columns = f"{roles.item!r}, {roles.voter!r}, {roles.label!r}"
     if n_voters == 1:
-        found = f"votes of one voter, {short(voter.values[0])!r}, on {n_items:,} items"
+        found = f"votes of one voter, {short(voters[0])!r}, on {n_items:,} items"
         hint = "more-voters" if read.certain else "wrong-guess"
         raise VotesError("one-voter", f"{name}, read as {read.how} ({columns}), holds {found}", hint, {"file": name})
     if n_items >= n_votes > 0:
@@ -387,17 +394,12 @@ def _of_items(truth: Column, item: Column, name: str) -> Column:
     of_item[item.positions[known]] = truth.positions[known]
     clash = np.flatnonzero(known & (of_item[item.positions] != truth.positions))
     if len(clash):
-        one_item = item.values[item.positions[clash[0]]]
-        raise VotesError(
-            "two-labels",
-            f"{name}: item {short(one_item)!r} has two different true labels",
-            "keep-one",
-            {"file": name, "item": one_item},
-        )
+        raise two_labels(name, item.values[item.positions[clash[0]]])
     return Column(truth.name, of_item, truth.values)
 
 
-def _truth_words(truth: Column | None) -> str:
+def truth_words(truth: Column | None) -> str:
+    """Say in which column the truth is, if there is one."""
     return f"; truth in {truth.name.strip()!r}, for scoring only" if truth is not None else ""
 
 

@@ -124,6 +124,13 @@ class Dirichlet:
         """Return the pseudo-counts with another number of items in each class."""
         return replace(self, items=np.full(len(self.items), float(balance)))
 
+    def with_known_prior(self, prior: NDArray[np.float64] | None) -> Dirichlet:
+        """Return the pseudo-counts with the probabilities of the states known, or not."""
+        ordered = self.ordered
+        if ordered is not None:
+            ordered = replace(ordered, balance=0.5 if prior is None else float(prior[1]))
+        return replace(self, known_prior=prior, ordered=ordered)
+
     @property
     def balance(self) -> float:
         """Pseudo-items of a state; none if the class balance is known."""
@@ -165,7 +172,7 @@ class Dirichlet:
         if self.ordered is None:
             shares = shares_of_rows(counts.votes, pseudo, own[self.start.groups], _CLIP)
         else:
-            shares = _shares(self.ordered.arranged(counts.votes + self.ordered.pseudo_votes()), axis=2)
+            shares = _shares(self.ordered.arranged(counts.votes + self.ordered.pseudo_votes), axis=2)
         if not self.start.states_are_classes and self.start.n_symbols > 2:
             shares = self._with_shared_errors(counts.votes, shares)
         if self.known_votes is not None:
@@ -232,7 +239,7 @@ class Dirichlet:
             own = self._own_latent[self.start.groups]
             return float((self._pseudo * sum_of_kinds(model.log_votes, own)).sum())
         against = AGAINST_ORDER * self.ordered.n_falling(model.votes)
-        return float((self.ordered.pseudo_votes() * _log(model.votes)).sum() - against)
+        return float((self.ordered.pseudo_votes * _log(model.votes)).sum() - against)
 
 
 def even_model(groups: NDArray[np.int64], n_classes: int, n_symbols: int | None = None) -> TreeModel:
@@ -319,11 +326,12 @@ def run_em(
     accepted = [objective]
     n_visits, gap = 1, np.inf
     while n_visits < max_iter:
-        first = prior.maximise(counts)
+        first, n_items = prior.maximise(counts), max(float(counts.labels.sum()), 1.0)
+        del counts  # tables of many voters are large
         first_counts, first_objective = visit(first)
         n_visits += 1
         accepted.append(first_objective)
-        previous, gap = gap, (first_objective - objective) / max(float(counts.labels.sum()), 1.0)
+        previous, gap = gap, (first_objective - objective) / n_items
         tell("estimating accuracies", _share_done(n_visits, max_iter, previous, gap, tol))
         if abs(gap) <= tol:
             counts = first_counts
@@ -331,12 +339,15 @@ def run_em(
         second = prior.maximise(first_counts)
         jump = prior.in_order(_extrapolate(model, first, second))
         model, counts, objective = first, first_counts, first_objective
+        del first, second, first_counts
         if n_visits < max_iter:
             jump_counts, jump_objective = visit(jump)
             n_visits += 1
             if jump_objective >= first_objective:
                 model, counts, objective = jump, jump_counts, jump_objective
                 accepted.append(objective)
+            del jump_counts
+        del jump
     return EMResult(
         model=prior.maximise(counts),
         log_likelihood=counts.log_likelihood,

@@ -90,7 +90,7 @@ class Opened:
     def why(self) -> Explanation:
         """Why each pattern gets its label."""
         fitted, codes = self.fitted, self.table.codes
-        return explain_patterns(fitted.model, codes, fitted.log_likelihood(codes), fitted.calibration)
+        return explain_patterns(fitted.model, codes, fitted.log_likelihood(codes), fitted.printed)
 
     @cached_property
     def answers(self) -> NDArray[np.float64]:

@@ -41,6 +41,7 @@ class Facts:
     differs_from_majority: int
     ambiguous: bool
     converged: bool
+    at_risk: str | None
 
     @property
     def chance(self) -> float:
@@ -62,6 +63,22 @@ def headline(facts: Facts) -> str:
     between = "" if low >= high or between.count(shown) == 2 else between
     shown = "one independent voter" if shown == "1.0" else f"{shown} independent ones"
     return f"{n_voters} voters are worth about {shown}{between}."
+
+
+def in_short(facts: Facts) -> str:
+    """Return the answer in a few words, to send on."""
+    n_voters, worth = facts.votes.n_voters, facts.effective_votes
+    if n_voters < _FEW and not facts.groups:
+        return f"{n_voters} voter{'s' * (n_voters != 1)}: too few to see who echoes whom"
+    if not facts.groups and worth > _AS_GOOD_AS_ALL * n_voters:
+        return f"{n_voters} voters, no echo found"
+    return f"{n_voters} voters are worth {worth:.1f} votes"
+
+
+def limits(facts: Facts) -> list[str]:
+    """Return what limits the answer: why the votes cannot tell how good the labels are, and what is at risk."""
+    told = [f"The votes cannot tell how good the labels are: {reason}." for reason in facts.diagnosis.cannot_tell[:1]]
+    return [*told, *([] if facts.at_risk is None else [facts.at_risk])]
 
 
 def what_to_do(facts: Facts) -> list[str]:

@@ -16,7 +16,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.sparse import SparseCodes, SparseLayout
+from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable

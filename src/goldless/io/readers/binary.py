@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import sqlite3
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
+from numpy.lib import format as format_of_numpy
 from numpy.typing import NDArray
 from pyarrow import feather, parquet
 
@@ -26,6 +29,7 @@ from goldless.io.readers.base import (
     arrow_array,
     damaged,
     empty_file,
+    refuse_large,
     several,
     too_wide,
 )
@@ -53,7 +57,9 @@ class ArrowReader:
         try:
             with file.open() as stream:
                 if self.name == "parquet":
-                    _refuse_wide(name, parquet.read_metadata(stream).num_columns)
+                    said = parquet.read_metadata(stream)
+                    _refuse_wide(name, said.num_columns)
+                    refuse_large(name, said.num_rows * said.num_columns * _FEWEST_BYTES)
                     stream.seek(0)
                 table = parquet.read_table(stream) if self.name == "parquet" else feather.read_table(stream)
             _refuse_wide(name, table.num_columns)
@@ -65,6 +71,9 @@ class ArrowReader:
         except (pa.ArrowException, OSError, ValueError) as error:
             raise damaged(name, kind, error) from None
         return Read(table, kind, certain=False)
+
+
+_FEWEST_BYTES = 4  # that a vote takes in memory while it is read
 
 
 def _refuse_wide(name: str, n_columns: int) -> None:
@@ -212,9 +221,9 @@ def _names_of(arrays: dict[str, NDArray], key: str, length: int) -> list[str] | 
 
 def _read_array(stream: BinaryIO, name: str) -> NDArray:
     try:
-        return _not_bytes(np.load(stream, allow_pickle=False))
-    except ValueError as error:
-        raise _pickled(name) if "allow_pickle" in str(error) else damaged(name, "npy", error) from None
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+        return _checked_array(stream, size, name)
     except (EOFError, OSError) as error:
         raise damaged(name, "npy", error) from None
 
@@ -222,27 +231,61 @@ def _read_array(stream: BinaryIO, name: str) -> NDArray:
 def read_npz(stream: BinaryIO, name: str) -> dict[str, NDArray]:
     """Read all arrays of an npz file, never a pickle."""
     try:
-        with np.load(stream, allow_pickle=False) as arrays:
-            read = {key: arrays[key] for key in arrays.files}
-            if not all(isinstance(array, np.ndarray) for array in read.values()):
+        with zipfile.ZipFile(stream) as archive:
+            members = archive.infolist()
+            refuse_large(name, sum(member.file_size for member in members))
+            if not all(member.filename.endswith(".npy") for member in members):
                 raise VotesError(
                     "format",
                     f"{name} is a zip file but not npz, which holds arrays and nothing else",
                     where={"file": name},
                 )
-            return {key: _not_bytes(array) for key, array in read.items()}
-    except (VotesError, MemoryError):
+            arrays = {}
+            for member in members:
+                with archive.open(member) as part:
+                    arrays[member.filename.removesuffix(".npy")] = _checked_array(part, member.file_size, name)
+            return arrays
+    except VotesError:
         raise
-    except ValueError as error:
-        if "allow_pickle" in str(error) or "Object arrays" in str(error):
-            raise _pickled(name) from None
-        raise damaged(name, "npz", error) from None
-    except zipfile.BadZipFile as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    ) as error:
         raise VotesError(
             "damaged", f"{name} begins like a zip file but is not npz ({error})", where={"file": name}
         ) from None
-    except Exception as error:  # the parsers of zip files and of headers stumble in many ways over damaged bytes
-        raise damaged(name, "npz", error) from None
+
+
+def _checked_array(stream: Any, size: int, name: str) -> NDArray:
+    """Read an array whose header is sound and promises no more than there is."""
+    try:
+        version = format_of_numpy.read_magic(stream)
+        read_header = (
+            format_of_numpy.read_array_header_1_0 if version[0] == 1 else format_of_numpy.read_array_header_2_0
+        )
+        shape, by_column, dtype = read_header(stream)
+    except Exception:  # the header is a line of Python, and its parser stumbles over damage in many ways
+        raise damaged(name, "numpy", "its header is not that of an array") from None
+    if dtype.hasobject:
+        raise _pickled(name)
+    if dtype.kind not in "biufSU" or dtype.itemsize == 0:
+        raise VotesError("types", f"{name} holds an array of {dtype}, which are no votes", where={"file": name})
+    promised = math.prod(shape) * dtype.itemsize
+    if promised > size:
+        raise damaged(name, "numpy", f"its header promises {promised:,} bytes, and there are {size:,}")
+    refuse_large(name, promised)
+    data = stream.read(promised)
+    if len(data) < promised:
+        raise damaged(name, "numpy", "it ends too early")
+    array = (
+        np.frombuffer(data, dtype).reshape(shape[::-1]).T if by_column else np.frombuffer(data, dtype).reshape(shape)
+    )
+    return _not_bytes(array)
 
 
 def _pickled(name: str) -> VotesError:
@@ -291,6 +334,7 @@ class ExcelReader:
         (file,) = files
         try:
             with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+                refuse_large(file.name, sum(member.file_size for member in archive.infolist()))
                 sheets = _sheets(archive)
                 if options.table is not None and options.table not in sheets:
                     raise several(file.name, "sheets", sheets, "table")

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldless.errors import Note
-from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, chosen, damaged, read_long
+from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, chosen, damaged, read_long, refuse_large
 from goldless.io.readers.records import Document, JsonFormat, parse_json
 
 _TIE = "tie"
@@ -105,6 +105,7 @@ def _inspect_zip(file: File) -> dict:
     try:
         data = file.read()
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            refuse_large(file.name, sum(member.file_size for member in archive.infolist()))
             names = set(archive.namelist())
             header = "header.json" if "header.json" in names else "_journal/start.json"
             about = json.loads(_member(data, archive, header))["eval"]
@@ -135,7 +136,7 @@ def _member(data: bytes, archive: zipfile.ZipFile, name: str) -> bytes:
     )
     packed = data[start + 30 + lengths :][: entry.compress_size]
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-        return stream.read()
+        return stream.read(entry.file_size)
 
 
 def _judges(scorers: Sequence[dict]) -> dict[str, str]:

@@ -34,6 +34,9 @@ class Preset:
     read: Callable[[Read, ReaderOptions, str], Read]
 
 
+CROWDKIT = "crowdkit"
+
+
 def _text(column: Any) -> Any:
     """Return a column as text, each value by itself."""
     if pa.types.is_dictionary(column.type):
@@ -393,7 +396,7 @@ PRESETS = (
     ),
     Preset("promptfoo_csv", "promptfoo table (CSV)", _is_promptfoo, _promptfoo),
     Preset(
-        "crowdkit",
+        CROWDKIT,
         "crowd-kit's task, worker, label",
         lambda n: {"task", "label"} <= n and bool({"worker", "performer"} & n),
         _crowdkit,
