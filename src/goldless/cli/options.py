@@ -91,7 +91,7 @@ def command(name: str, summary: str, examples: str) -> Callable[[Run], Command]:
 
 def _checked(options: Options) -> Options:
     """Refuse a file that is not there before anything heavy is imported."""
-    for name in ("file", "other"):
+    for name in ("file", "other", "against"):
         path = getattr(options, name, None)
         if path not in (None, "-") and not os.path.lexists(path) and not glob.has_magic(path):
             raise ValueError(f"cannot read {path}: no such file or directory")
