@@ -38,6 +38,8 @@ HINTS = {
     "own-names": "give every voter its own name",
     "rows-are-items": "rows are items and columns are voters",
     "keep-one": "keep one of them",
+    "say-which": "{repeats:'last'} (or first, most) says which counts",
+    "list-of-voters": "give each voter a column, or put their names in a list of the same length",
     "plain-values": "votes are plain values",
     "encoding": "save it as UTF-8, or pass its {encoding}, such as latin-1 or utf-16",
     "delimiter": "if another character separates its columns, pass it as {delimiter}",
@@ -54,6 +56,10 @@ HINTS = {
     "wrong-guess": "if that is not what they are, name the columns by {item}, {voter} and {label}",
     "more-callers": "pass a folder with the files of other callers on the same sample",
     "every-call": "{every_call:True} takes them for calls",
+    "at-least": "{at_least:1} if not",
+    "samples-are-callers": "if they are callers of one sample, as bcftools merge writes them, pass "
+    "{format:'vcf_samples'}; otherwise pass a folder of the callers' files",
+    "isec-all": "run bcftools isec -n +1",
     "use-truth-file": "to score against it, pass its name as {truth}",
     "all-workers": "read the files with annotations of all workers",
     "full-report": "download the full report",
@@ -69,7 +75,7 @@ HINTS = {
 }
 _PARAMETERS = (
     *("missing", "classes", "positive", "unknown", "id_column", "ignore", "item", "voter", "label", "truth"),
-    *("encoding", "delimiter", "format", "every_call", "golden", "table", "question"),
+    *("encoding", "delimiter", "format", "every_call", "at_least", "repeats", "golden", "table", "question"),
     *("kind", "positive_from", "lower_is_positive"),
 )
 

@@ -114,7 +114,8 @@ def _combine(options: Options) -> None:
         return
     write_back = None if to_screen else writer_for(options.output, table)
     if write_back is not None:
-        data = write_back(Labels(table, codes, probability, labels.support_of(model, votes)))
+        unseen = getattr(model.fitted_.unseen, "items", None)
+        data = write_back(Labels(table, codes, probability, labels.support_of(model, votes), unseen))
     else:
         data = table_bytes(header, columns, options.output or "-")
     write_output(options.output, data)

@@ -132,6 +132,11 @@ def _reasons(questions: Any, classes: list[str]) -> list[str]:
 
 def describe_questions(questions: Any, n_asked: int) -> str:
     """Return one sentence on what the labels would be good for."""
+    if not questions.open and questions.enough:
+        return (
+            "No other grouping that fits as well would change many labels, but on panels like this labels failed "
+            f"more often: label {questions.enough} of these items before you use them."
+        )
     if not questions.open:
         return (
             "Nothing is open: no other grouping that fits as well would change many labels. Labels of these "

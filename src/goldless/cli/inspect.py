@@ -25,6 +25,7 @@ def run(options: Options) -> None:
     from goldless.cli.display import show, write_json
     from goldless.cli.numbers import number_lines
     from goldless.cli.screens import inspect_screen
+    from goldless.cli.variants import call_lines
     from goldless.cli.work import notes_of, read_and_fit, same_file, summary_of
 
     table, model, warned = read_and_fit(options)
@@ -33,6 +34,7 @@ def run(options: Options) -> None:
         write_json(summary)
         return
     numbers = [] if table.reading is None else number_lines(model, table.votes)
+    numbers += [] if summary["calls"] is None else call_lines(summary)
     show(
         inspect_screen(
             summary,

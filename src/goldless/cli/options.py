@@ -254,6 +254,12 @@ reading = _all(
         help="comparisons in both orders: one vote if they agree and a tie if not (default), or two votes",
     ),
     _read("--every-call", is_flag=True, help="VCF: take calls that a caller's own filter rejects for calls"),
+    _read(
+        "--repeats",
+        type=choice("refuse", "first", "last", "most"),
+        default="refuse",
+        help="long table: what counts of different labels of one voter for one item (default: refuse them)",
+    ),
     _read("--ignore", metavar="COLUMN", multiple=True, help="column that holds no votes (may be repeated)"),
     _read("--missing", metavar="LABEL", multiple=True, help="label that means no vote (may be repeated)"),
     _read(

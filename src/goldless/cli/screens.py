@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,25 +69,17 @@ def inspect_screen(
 
 def _next(summary: dict[str, Any], file: str) -> list[Any]:
     """Return commands to paste: labels as advised, a check of them by hand, a page."""
-    call, named = program(), clean(file)
-    parts = []
-    if summary["answer"]["ambiguous"]:
-        parts.append(line("Next, items to label by hand, to be passed back with --anchors:", _QUIET))
+    call, named, use = program(), clean(file), summary["diagnosis"]["use"]
+    parts, options = [], " --method majority" if use == "majority" else ""
+    if summary["answer"]["ambiguous"] or use == "check":
+        parts.append(line("Next, items to label by hand:", _QUIET))
         parts.append(line(f"  {call} ask {named} -o ask.csv"))
+        options += " --anchors ask.csv"
     parts.append(line("Next, labels as advised, a check of them by hand, and a page with pictures:", _QUIET))
-    parts.append(line(f"  {call} combine {named}{_as_advised(summary)} -o labels.csv"))
+    parts.append(line(f"  {call} combine {named}{options} -o labels.csv"))
     parts.append(line(f"  {call} audit {named} -o to_label.csv"))
     parts.append(line(f"  {call} report {named} -o report.html"))
     return parts
-
-
-def _as_advised(summary: dict[str, Any]) -> str:
-    """Return the options of combine that do what the advice says."""
-    use = summary["diagnosis"]["use"]
-    if use == "voter":
-        best = next(row["detail"] for row in summary["answer"]["expected"] if row["method"] == "best single voter")
-        return f" --only {shlex.quote(clean(best))}"
-    return {"majority": " --method majority", "independent": " --structure independent"}.get(use, "")
 
 
 def _expected_table(summary: dict[str, Any]) -> Any:

@@ -101,6 +101,7 @@ def reading_options(arguments: Options) -> dict[str, Any]:
         "question": arguments.question,
         "pairs": arguments.pairs,
         "every_call": arguments.every_call,
+        "repeats": arguments.repeats,
         "id_column": arguments.id_column,
         "truth": arguments.truth,
         "ignore": list(arguments.ignore),
@@ -156,6 +157,7 @@ def same_file(arguments: Options) -> str:
             option = "--as" if name == "format" else f"--{name.replace('_', '-')}"
             words += [] if value is None else [option, str(value)]
     words += [] if arguments.kind == "auto" else ["--kind", arguments.kind]
+    words += [] if arguments.repeats == "refuse" else ["--repeats", arguments.repeats]
     for voter in arguments.lower_is_positive:
         words += ["--lower-is-positive", *([] if voter == EVERY_VOTER else [voter])]
     for name in ("golden", "every_call"):

@@ -37,7 +37,7 @@ class Expectation(NamedTuple):
     ----------
     method : str
         "combined" (the labels of the model), "Dawid-Skene" (as if all voters were independent), "majority vote" or
-        "best single voter".
+        "voter thought best".
     balanced_accuracy : float
         Balanced accuracy over the items at hand that the fitted model expects.
     interval : tuple of float or None
@@ -49,7 +49,7 @@ class Expectation(NamedTuple):
         How often the combined labels were better on real panels: than this way to label or, in the row of the
         combined labels, than the majority vote. As good counts half.
     voter, column : str, int or None
-        Name and column of the best single voter.
+        Name and column of the voter thought best.
     """
 
     method: str
@@ -145,8 +145,8 @@ class Diagnosis(Shown):
     verdict : str
         Which labels to use and why, with figures, or that the votes cannot tell.
     use : str
-        What the advice is: ``combined``, ``independent`` (the labels of ``structure="independent"``), ``majority``,
-        ``voter`` (the one that is thought best, alone) or ``unknown``.
+        What the advice is: ``combined``, ``majority`` (which gives the same labels), ``check`` (label some items
+        first, see ``at_risk``) or ``unknown``.
     advice : str
         The same in plain words, without figures.
     at_risk : str or None
@@ -223,8 +223,8 @@ class Diagnosis(Shown):
     next_to_label : ndarray of shape (n_asked,)
         Rows of the items whose labels, passed as ``anchors``, would best separate the readings; most useful first.
     labels_enough : int or None
-        How many such labels are likely to settle which reading is right: 0 if no other reading would change more
-        than 5 % of the labels, None if no number of them is likely to.
+        How many such labels are likely to settle what is open, None if no number of them is likely to. Where nothing
+        is open it is 0, or what a check of labels at risk needs.
     cannot_tell : tuple of str
         Why the votes cannot tell how good the labels are; empty if they can.
     without : dict of str to str

@@ -11,6 +11,7 @@ from scipy.special import entr
 
 from goldless.fitting.alternatives import NOTABLE_CHANGE
 from goldless.fitting.fitted import Fitted, probabilities
+from goldless.fitting.risk import ENOUGH_LABELS
 from goldless.fitting.settling import LARGEST_RATIO, candidate_models, habitual_weights
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.em import Dirichlet
@@ -38,8 +39,8 @@ class Questions(Shown):
     rows : ndarray of shape (n,)
         Rows of X, most useful first.
     enough : int or None
-        How many such labels are likely to settle which reading is right; 0 if no other reading would change more
-        than 5 % of the labels, None if no number of them is likely to.
+        How many such labels are likely to settle what is open, None if no number of them is likely to. Where nothing
+        is open it is 0, or what a check of labels at risk needs (``fitted_.at_risk``).
     n_readings : int
         How many readings of the votes differ in their labels.
     open : bool
@@ -101,7 +102,11 @@ def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.
         probable = habitual_weights(len(candidates))
     known = np.array([], dtype=np.int64) if fitted.facts is None else fitted.facts.rows
     found = choose_questions(table, candidates, probable, n, known[known < len(codes)])
-    return replace(found, open=fitted.grouping is not None and fitted.grouping.ambiguous)
+    is_open = fitted.grouping is not None and fitted.grouping.ambiguous
+    enough = found.enough if is_open else 0
+    if fitted.at_risk is not None and enough is not None:
+        enough = max(enough, ENOUGH_LABELS - len(known))
+    return replace(found, open=is_open, enough=enough)
 
 
 def choose_questions(

@@ -447,10 +447,13 @@ def _risk(votes: FitVotes, fitted: Fitted, flat: TreeModel) -> Risk:
     own = expected_accuracy(labels, probabilities(fitted.log_posterior(evidence)), table.counts)
     core = codes_of_voters(merge_copies(table.codes, fitted.model.copy_of), votes.voters)
     of_flat = flat.class_evidence(core).argmax(axis=1)
-    changed = float(table.counts @ (of_flat != evidence.argmax(axis=1)) / table.n_items)
+    by_majority = mean_votes(table.codes)
     grouping = fitted.grouping
     others = () if grouping is None else grouping.alternatives[:_NEAREST]
-    return Risk(votes.n_items, votes.sums.n_voters, own, max([changed, *(other.labels_changed for other in others)]))
+    differ = of_flat != evidence.argmax(axis=1), (by_majority != 0) & ((by_majority > 0) != labels)
+    changed = [*(other.labels_changed for other in others), *np.stack(differ) @ table.counts / table.n_items]
+    misfit = np.inf if grouping is None else grouping.overdispersion
+    return Risk(votes.n_items, votes.sums.n_voters, own, float(max(changed)), misfit)
 
 
 def _find_cut(

@@ -42,6 +42,7 @@ from goldless.io.tables import (
     repeat_notes,
     truth_words,
     two_labels,
+    with_changes,
 )
 from goldless.kernels.sparse import first_vote
 from goldless.kernels.threads import ordered_stream
@@ -117,6 +118,7 @@ class LongTable:
             + truth_words(None if files.options.truth is None else Column(files.options.truth, np.empty(0, int), []))
             + "."
         )
+        how = with_changes(how, self.merged.n_changed, files.options, "the most frequent")
         return VoteSource(
             alphabet, voters, len(voters), open_in, memory_limit, how=how, item_title=files.roles.item, lists=True
         )
@@ -214,7 +216,7 @@ def long_source(files: LongFiles, before: LongTable | None, client: Any) -> Long
     labels, symbol_of, joined = found
     voters = [] if names.voters.values is None else names.voters.values.to_pylist()
     refuse_wrong_guess(files, files.roles, files.options, files.name, merged.n_items, voters, names.n_said)
-    notes = [*nameless_notes(names.n_nameless), *repeat_notes(merged, files.options.repeats), *joined]
+    notes = [*nameless_notes(names.n_nameless), *repeat_notes(merged.n_repeated), *joined]
     return LongTable(files, names, labels, symbol_of, merged, tuple(notes))
 
 

@@ -136,9 +136,8 @@ class VoteStream:
         rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
         roles = Roles(item, voter, label)
         reader = ReaderOptions(delimiter, header, encoding, table, question, pairs, every_call, truth, roles)
-        self._options = ReadOptions(
-            item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader, repeats
-        )
+        ignored = frozenset(ignore)
+        self._options = ReadOptions(item, voter, label, id_column, truth, ignored, rules, format, reader, repeats)
         self._reader = TableReader(batch_rows, delimiter, header, encoding)
 
     def __repr__(self) -> str:

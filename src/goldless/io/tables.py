@@ -63,6 +63,8 @@ class VotesFile:
         Files that were read.
     item_title : str
         How the user calls the column of the items.
+    question : str
+        Which question was read, of a file that may hold several.
     reading : Note or None
         How numbers were read, and what to say if they are names of classes; None if votes are labels.
     """
@@ -77,6 +79,7 @@ class VotesFile:
     format: str = ""
     files: tuple[Path, ...] = ()
     item_title: str = "item"
+    question: str = ""
     reading: Note | None = None
 
     @property
@@ -154,7 +157,8 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
     else:
         found = long_votes(read, roles, options, name)
     votes = None if found.votes is None else replace(found.votes, at_least=read.at_least)
-    return replace(found, votes=votes, notes=(*read.notes, *found.notes), at_least=read.at_least)
+    notes = (*read.notes, *found.notes)
+    return replace(found, votes=votes, notes=notes, at_least=read.at_least, question=read.question)
 
 
 # -- wide tables --------------------------------------------------------------------------------------------
@@ -221,9 +225,9 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     title = "item" if items is None else items.name
     if roles.scores:
         numbers = np.column_stack([column_of_numbers(column, options.rules) for column in voters])
-        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers)
+        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers, roles.gold)
     labels, positions, joined = common_labels(voters, options)
-    return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title)
+    return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title, gold=roles.gold)
 
 
 def common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
@@ -235,7 +239,7 @@ def common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list
     if options.rules.classes is None:
         read, joined = _joined_spellings(read)
         if joined:
-            notes.append(Note(f"Labels that differ in capital letters only were joined: {joined}"))
+            notes.append(Note(f"Labels that differ in capital letters or blanks only were joined: {joined}"))
     for number, column in enumerate(columns):
         lookup = [labels.setdefault(read[value], len(labels)) for value in column.values]
         if len(labels) > _MAX_LABELS:
@@ -249,11 +253,11 @@ def common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list
 
 
 def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
-    """Return readings in which labels that differ in capitals only are one, and words on those."""
+    """Return readings in which labels that differ in capitals or blanks only are one, and words on those."""
     spellings: dict[str, set[str]] = {}
     for label in read.values():
         if isinstance(label, str):
-            spellings.setdefault(label.casefold(), set()).add(label)
+            spellings.setdefault(" ".join(label.casefold().split()), set()).add(label)
     several = {key: sorted(found) for key, found in spellings.items() if len(found) > 1}
     if not several:
         return read, ""
@@ -301,13 +305,20 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
                 where={"file": name},
             )
         answers = np.full(items * n_voters, np.nan)
-        taken = said & (item.positions < items)
+        taken = np.flatnonzero(said & (item.positions < items))
+        taken = taken[::-1] if options.repeats == "first" else taken
         cell = item.positions[taken].astype(np.int64) * n_voters + voter.positions[taken]
-        answers[cell] = column_of_numbers(label, options.rules)[taken]
+        given = column_of_numbers(label, options.rules)[taken]
+        answers[cell] = given
+        if options.repeats == "most":  # numbers hardly repeat: their mean
+            count = np.bincount(cell, minlength=len(answers))
+            answers = np.where(count > 1, np.bincount(cell, given, len(answers)) / np.maximum(count, 1), answers)
         return answers.reshape(items, n_voters)
 
     judged = max(min(n_items, _JUDGED_CELLS // n_voters), 1)
     if are_numbers([label], options.rules, lambda: numbers(judged)):
+        changed = _changed_numbers(item, voter, label, said, options, name)
+        how = with_changes(how, changed, options, "their mean")
         return _Draft([], None, names, ids, truth, how, notes, item.name, numbers()).votes(options, name)
     if len(label.values) > _MAX_LABELS:
         raise VotesError(
@@ -322,10 +333,35 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
         lines = LongVotes.of(item.positions, voter.positions, votes[:, 0], n_items, n_voters, options.repeats)
     except TwoLabels as clash:
         raise two_labels(name, item.values[clash.item], voter.values[clash.voter]) from None
-    notes += repeat_notes(lines, options.repeats)
+    how = with_changes(how, lines.n_changed, options, "the most frequent")
+    notes += repeat_notes(lines.n_repeated)
     gold = None if roles.gold is None else _of_items(column_of(roles.gold, table[roles.gold], name), item, name)
     draft = _Draft(labels, lines.codes, names, ids, truth, how, [*notes, *joined], item.name, gold=gold)
     return draft.votes(options, name)
+
+
+def _changed_numbers(
+    item: Column, voter: Column, label: Column, said: NDArray[np.bool_], options: ReadOptions, name: str
+) -> int:
+    """Return how many items a voter gave different numbers; refuse them unless a rule says which counts."""
+    rows = np.flatnonzero(said)
+    rows = rows[np.lexsort([voter.positions[rows], item.positions[rows]])]
+    same = (item.positions[rows[1:]] == item.positions[rows[:-1]]) & (
+        voter.positions[rows[1:]] == voter.positions[rows[:-1]]
+    )
+    again = rows[1:][same & (label.positions[rows[1:]] != label.positions[rows[:-1]])]
+    if len(again) and options.repeats == "refuse":
+        raise two_labels(name, item.values[item.positions[again[0]]], voter.values[voter.positions[again[0]]])
+    return len(set(zip(item.positions[again].tolist(), voter.positions[again].tolist(), strict=True)))
+
+
+def with_changes(how: str, n_changed: int, options: ReadOptions, most: str) -> str:
+    """Return how votes were read, with what counts where a voter changed its answer."""
+    if not n_changed:
+        return how
+    kept = {"first": "the first", "last": "the last", "most": most}[options.repeats]
+    times = "once" if n_changed == 1 else f"{n_changed:,} times"
+    return f"{how[:-1]}; of different answers of a voter on an item {kept} counts ({times})."
 
 
 def _complete(column: Column, names: Sequence[Any] | None) -> Column:
@@ -345,16 +381,12 @@ def nameless_notes(nameless: int) -> list[Note]:
     return [Note(f"{nameless:,} {rows} without an item or a voter {were} left out")]
 
 
-def repeat_notes(lines: Any, repeats: str) -> list[Note]:
-    """Say how many lines repeat others; ``lines`` has ``n_repeated`` and ``n_changed``."""
-    notes = []
-    if lines.n_repeated:
-        rows, count = ("row repeats", "counts") if lines.n_repeated == 1 else ("rows repeat", "count")
-        notes.append(Note(f"{lines.n_repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
-    if lines.n_changed:
-        kept = {"first": "the first", "last": "the last", "most": "the most frequent"}[repeats]
-        notes.append(Note(f"Of different answers of a voter on an item {kept} counts ({lines.n_changed:,} times)"))
-    return notes
+def repeat_notes(n_repeated: int) -> list[Note]:
+    """Say how many lines repeat others."""
+    if not n_repeated:
+        return []
+    rows, count = ("row repeats", "counts") if n_repeated == 1 else ("rows repeat", "count")
+    return [Note(f"{n_repeated:,} {rows} a vote of the same voter on the same item and {count} once")]
 
 
 def two_labels(name: str, item: Any, voter: Any = None) -> VotesError:
@@ -363,7 +395,7 @@ def two_labels(name: str, item: Any, voter: Any = None) -> VotesError:
     what = f"item {short(item)!r} has two different true labels"
     if voter is not None:
         what = f"voter {short(voter)!r} gave item {short(item)!r} two different labels"
-    return VotesError("two-labels", f"{name}: {what}", "keep-one", where)
+    return VotesError("two-labels", f"{name}: {what}", "keep-one" if voter is None else "say-which", where)
 
 
 def refuse_wrong_guess(

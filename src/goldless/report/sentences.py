@@ -13,7 +13,7 @@ METHODS = {
     "combined": "combined labels",
     "Dawid-Skene": "Dawid-Skene",
     "majority vote": "majority vote",
-    "best single voter": "voter with the highest estimate",
+    "voter thought best": "voter with the highest estimate",
     "panel": "panel",
 }
 _AS_GOOD_AS_ALL = 0.95
@@ -126,7 +126,7 @@ def on_real_panels(combined: Expected, n_panels: int) -> str:
 
 def _remedy(facts: Facts) -> str:
     """Return what would help where the votes cannot tell."""
-    if not facts.diagnosis.cannot_tell:
+    if facts.diagnosis.use != "unknown":
         return ""
     if facts.ambiguous:
         return " Label a few items first, and fit again with these labels as anchors."

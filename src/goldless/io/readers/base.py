@@ -215,6 +215,8 @@ class Read:
         The labels there may be in this format, if it says so.
     certain : bool
         Whether the names of the columns leave no doubt: then a table of one voter is told from a wrong guess.
+    question : str
+        Which question was read, of a file that may hold several.
     """
 
     table: pa.Table
@@ -227,6 +229,7 @@ class Read:
     positive: Any = None
     classes: tuple | None = None
     certain: bool = True
+    question: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import re
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
@@ -34,6 +35,7 @@ from goldless.io.readers.base import (
     too_wide,
 )
 from goldless.io.readers.columns import duplicated
+from goldless.io.readers.records import unnested
 
 # -- tables of Arrow ----------------------------------------------------------------------------------------
 
@@ -70,7 +72,8 @@ class ArrowReader:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise damaged(name, kind, error) from None
-        return Read(table, kind, certain=False)
+        table, notes = unnested(table, name)
+        return Read(table, kind, notes=notes, certain=False)
 
 
 _FEWEST_BYTES = 4  # that a vote takes in memory while it is read
@@ -317,35 +320,36 @@ _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
-class ExcelReader:
-    """Workbooks of Excel (.xlsx): the values of one sheet, its first row the names of the columns."""
+_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
+_OTHER_SHEETS = (".xls", ".xlsb", ".ods")
 
-    name, title, together = "excel", "Excel workbooks (.xlsx), one sheet", False
+
+class ExcelReader:
+    """Workbooks: the values of one sheet, its first row the names of the columns."""
+
+    name, title, together = "excel", "Excel workbooks (.xlsx; .xls, .xlsb, .ods by python-calamine), one sheet", False
 
     def sniff(self, file: File) -> float | None:
-        """Return that it is a zip file of a workbook."""
-        if not file.head.startswith(b"PK\x03\x04"):
+        """Return that it is a zip file of a workbook, or an older one."""
+        if not file.head.startswith((b"PK\x03\x04", _OLD_WORKBOOK)):
             return None
         inside = file.head[:4096]
-        return CERTAIN if b"[Content_Types].xml" in inside or b"xl/" in inside or file.ending == ".xlsx" else None
+        marks = (b"[Content_Types].xml", b"xl/", b"opendocument.spreadsheet", _OLD_WORKBOOK)
+        return CERTAIN if any(mark in inside for mark in marks) or file.ending == ".xlsx" else None
 
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
         """Read a sheet."""
         (file,) = files
+        other = file.ending in _OTHER_SHEETS or file.head.startswith(_OLD_WORKBOOK)
         try:
-            with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
-                refuse_large(file.name, sum(member.file_size for member in archive.infolist()))
-                sheets = _sheets(archive)
-                if options.table is not None and options.table not in sheets:
-                    raise several(file.name, "sheets", sheets, "table")
-                texts = _shared_texts(archive)
-                if options.table is None:
-                    filled = {sheet: rows for sheet, path in sheets.items() if (rows := _rows(archive, path, texts))}
-                    if len(filled) > 1:
-                        raise several(file.name, "sheets", filled, "table")
-                    sheet, rows = next(iter(filled.items()), ("", []))
-                else:
-                    sheet, rows = options.table, _rows(archive, sheets[options.table], texts)
+            sheets = _by_calamine(file) if other else _sheets(file)
+            if options.table is not None and options.table not in sheets:
+                raise several(file.name, "sheets", sheets, "table")
+            wanted = sheets if options.table is None else [options.table]
+            filled = {sheet: rows for sheet in wanted if (rows := sheets[sheet]())}
+            if len(filled) > 1:
+                raise several(file.name, "sheets", filled, "table")
+            sheet, rows = next(iter(filled.items()), ("", []))
         except VotesError:
             raise
         except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError, IndexError) as error:
@@ -365,7 +369,44 @@ def _title(value: Any, number: int) -> str:
     return f"column {number + 1}" if value is None else str(value).strip()
 
 
-def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
+def _by_calamine(file: File) -> dict[str, Callable[[], list[list[Any]]]]:
+    """Return what reads each sheet of a workbook that is no .xlsx."""
+    try:
+        import python_calamine
+    except ImportError:
+        raise VotesError(
+            *("library", f"{file.name} is an older workbook, which needs python-calamine", "install"),
+            {"file": file.name},
+            library="'goldless[excel]'",
+        ) from None
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(file.read()))
+    except python_calamine.CalamineError as error:
+        raise ValueError(error) from None
+
+    def rows_of(sheet: str) -> list[list[Any]]:
+        found = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
+        return [[_plain_cell(value) for value in row] for row in found]
+
+    return {sheet: partial(rows_of, sheet) for sheet in book.sheet_names}
+
+
+def _plain_cell(value: Any) -> Any:
+    """Return a value as the cells of .xlsx are read: whole numbers whole, nothing for an empty cell."""
+    if isinstance(value, float) and value == int(value):
+        return int(value)
+    return None if value == "" else value if isinstance(value, str | bool | int | float) else str(value)
+
+
+def _sheets(file: File) -> dict[str, Callable[[], list[list[Any]]]]:
+    """Return what reads each sheet of a workbook, by the name of the sheet."""
+    archive = zipfile.ZipFile(io.BytesIO(file.read()))
+    refuse_large(file.name, sum(member.file_size for member in archive.infolist()))
+    texts = _shared_texts(archive)
+    return {sheet: partial(_rows, archive, path, texts) for sheet, path in _sheet_paths(archive).items()}
+
+
+def _sheet_paths(archive: zipfile.ZipFile) -> dict[str, str]:
     """Return the path of every sheet by its name."""
     links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
     target = {link.get("Id"): str(link.get("Target")) for link in links}
