@@ -102,6 +102,15 @@ class VotesError(ValueError):
         The place: file, block, row, column, label, as far as they are known.
     **arguments
         What the hint needs to be said; a list of names is one of parameters.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> try:
+    ...     gl.encode_votes([["yes", "no", "maybe"]], classes=["no", "yes"])
+    ... except gl.VotesError as error:
+    ...     print(error.kind)
+    unknown-label
     """
 
     def __init__(
@@ -173,7 +182,18 @@ class _Parameter:
 
 
 class VotesWarning(UserWarning):
-    """Something about the votes deserves a look, and the message says what was done about it."""
+    """Something about the votes deserves a look, and the message says what was done about it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import goldless as gl
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gl.VotesWarning)
+    ...     model = gl.LatentSML().fit([["a", "b"], ["b", "b"], ["a", "a"]])
+    >>> model.n_features_in_
+    2
+    """
 
 
 def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
@@ -185,8 +205,22 @@ def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
 
 
 class LabelsAtRiskWarning(VotesWarning):
-    """Labels of votes like these went badly wrong more often than others, and the message says what to do first."""
+    """Labels of votes like these went badly wrong more often than others, and the message says what to do first.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> issubclass(gl.LabelsAtRiskWarning, gl.VotesWarning)
+    True
+    """
 
 
 class AmbiguousReadingWarning(VotesWarning):
-    """Two groupings explain the votes almost equally well, and the message says what would decide."""
+    """Two groupings explain the votes almost equally well, and the message says what would decide.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> issubclass(gl.AmbiguousReadingWarning, gl.VotesWarning)
+    True
+    """

@@ -299,8 +299,8 @@ def score_against_conditional(summary: dict[str, Any]) -> dict[str, Any] | None:
     if not pairs or not score.any():  # of three voters there is no score
         return None
     axes = Axes((0, float(within.max())), (0, float(score.max())), 360, 330)
-    dots: dict[bool, list[str]] = {True: [], False: []}
+    dots: dict[bool, dict[str, None]] = {True: {}, False: {}}  # one for all pairs at the same place
     for i, j in pairs:
         same = groups[i] is not None and groups[i] == groups[j]
-        dots[same].append(f"M{axes.x(within[i, j])} {axes.y(score[i, j])}h0")
+        dots[same][f"M{axes.x(within[i, j]):.0f} {axes.y(score[i, j]):.0f}h0"] = None
     return {"axes": axes.frame(), "same": "".join(dots[True]), "other": "".join(dots[False]), "n_pairs": len(pairs)}
