@@ -38,7 +38,7 @@ from goldless.fitting.numbers import (
 )
 from goldless.fitting.risk import Risk, expected_accuracy
 from goldless.fitting.settling import describe_settled, is_open, known_rates, most_different, settle
-from goldless.fitting.silence import silent_sums, with_silent_voters
+from goldless.fitting.silence import hearing, silent_sums, with_silent_voters
 from goldless.fitting.skill import Explained, best_root, takes_skill_for_echo, undecided
 from goldless.fitting.solve import (
     Balanced,
@@ -129,14 +129,15 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         result, calibration = _with_facts(votes, facts, options, model, prior, sums, abstainers, found.overdispersion)
         model = result.model
     elif len(abstainers):
-        silent_prior = prior.for_groups(model.groups)
+        silent_prior = hearing(prior.for_groups(model.groups), abstainers, votes.sums.n_voters)
         solver = Solver.of(sums, options.max_iter, options.tol)
         result = solver.finish(solver.run(model, silent_prior), silent_prior)
         model = result.model
     elif fit.free is not None:
         calibration = calibrated_to(votes.table, fit.table_model, fit.free)
     core = model.subset(np.arange(votes.sums.n_voters))
-    levels = _find_levels(votes, sums, options, model, result, prior, known)
+    level_prior = hearing(prior, abstainers, votes.sums.n_voters, model.n_voters)
+    levels = _find_levels(votes, sums, options, model, result, level_prior, known)
     separation, cut = None, 0.0
     if votes.ranked is not None:
         calibration, separation, cut = _calibrate(votes, votes.ranked, core, facts)
@@ -524,7 +525,7 @@ def _with_facts(
     rows = picked.take(voted)
     codes = with_silence(codes_of_voters(rows.codes, votes.voters), abstainers)
     start = with_label_voter(model)
-    known = known_rates(votes, facts, prior, start)
+    known = hearing(known_rates(votes, facts, prior, start), abstainers, votes.sums.n_voters)
     start = known.impose(start)
     labelled = WithLabels.of(sums.expect, codes, facts.labels[voted], rows.counts, start)
     # a sample knows no labels: what they change is part of what it lacks
