@@ -8,7 +8,7 @@ import pytest
 from goldless import TreeModel
 from goldless.kernels.packing import PackingPlan
 from goldless.maths.checks import relabel
-from goldless.votes.passes import GroupedPatterns
+from goldless.votes.grouped import GroupedPatterns
 from goldless.votes.rows import PatternTable
 from references_votes import unit_votes
 from strategies import random_rows

@@ -31,7 +31,7 @@ _QUANTILES = (0.04, 0.96)
 _QUANTILES_OF_MANY = (0.05, 0.95)  # of class shares, whose errors are symmetric by construction
 _FREEDOM = 5.0
 _RIDGE = 0.002
-WAYS = ("combined", "Dawid-Skene", "majority vote", "best single voter", "panel")
+WAYS = ("combined", "Dawid-Skene", "majority vote", "voter thought best", "panel")
 
 
 @dataclass(frozen=True, eq=False)

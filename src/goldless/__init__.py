@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from importlib import import_module as _import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
@@ -18,6 +17,7 @@ if _TYPE_CHECKING:
     from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis, audit, compare, diagnose
     from goldless.errors import AmbiguousReadingWarning, LabelsAtRiskWarning, VotesError, VotesWarning
     from goldless.estimators.dawid_skene import DawidSkene
+    from goldless.estimators.ensemble import VoterEnsemble
     from goldless.estimators.latent import LatentSML
     from goldless.estimators.majority import MajorityVote
     from goldless.estimators.oracles import OracleCI, OracleLatent
@@ -33,10 +33,11 @@ if _TYPE_CHECKING:
     from goldless.maths.selection import select_voters
     from goldless.maths.tree import LatentModel, TreeModel
     from goldless.metrics import balanced_accuracy, balanced_error, conditional_covariance
+    from goldless.report.make import report
     from goldless.simulate import random_model, simulate_votes
     from goldless.votes.votes import Votes
 
-__version__ = _version("goldless")
+__version__ = "0.2.0"
 
 __all__ = [
     "AmbiguousReadingWarning",
@@ -56,6 +57,7 @@ __all__ = [
     "SpectralMetaLearner",
     "TreeModel",
     "VoteStream",
+    "VoterEnsemble",
     "Votes",
     "VotesError",
     "VotesWarning",
@@ -72,6 +74,7 @@ __all__ = [
     "load",
     "random_model",
     "read_votes",
+    "report",
     "residual",
     "score_matrix",
     "select_voters",
@@ -93,6 +96,7 @@ _HOME = {
             "diagnose",
         ),
         "goldless.estimators.dawid_skene": ("DawidSkene",),
+        "goldless.estimators.ensemble": ("VoterEnsemble",),
         "goldless.estimators.latent": ("LatentSML",),
         "goldless.estimators.majority": ("MajorityVote",),
         "goldless.estimators.oracles": ("OracleCI", "OracleLatent"),
@@ -117,6 +121,8 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for: a worker of a cluster that counts votes needs few of them."""
+    if name == "report":  # a room that can be called
+        return _import_module("goldless.report")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(_HOME[name]), name)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from goldless.diagnosis.audit_design import make_design, margins_of
 from goldless.diagnosis.audit_estimate import DRAWS, Sample, estimates, intervals
 from goldless.errors import VotesError
+from goldless.shown import Shown
 
 TARGETS = ("balanced_accuracy", "accuracy", "recall", "class_balance")
 _OF_TWO = {"sensitivity": 1, "specificity": 0}
@@ -80,7 +81,7 @@ def audit(model: Any, X: Any, n: int = 30, *, random_state: int | np.random.Gene
 
 
 @dataclass(frozen=True, eq=False)
-class AuditPlan:
+class AuditPlan(Shown):
     """Items to label, and how they were drawn; see :func:`goldless.audit`.
 
     Attributes
@@ -306,7 +307,7 @@ _UNSURE, _NOT_YET = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
-class AuditOutcome:
+class AuditOutcome(Shown):
     """How good labels are, from an audit.
 
     Attributes

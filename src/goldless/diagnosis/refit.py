@@ -35,7 +35,7 @@ from goldless.maths.structure.search import CLEAR_MISFIT, covariance_misfit, sea
 from goldless.maths.tree import TreeModel
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
-from goldless.votes.unseen import UnseenRows
+from goldless.votes.unseen import UnseenRows, count_listed
 from goldless.votes.votes import Votes
 
 _ITERATIONS = 300
@@ -91,7 +91,8 @@ class PanelVotes:
         votes = encode_votes(X, classes=fitted.classes, missing=model.missing)
         if votes.n_voters != fitted.n_voters:
             raise ValueError(f"the model has {fitted.n_voters} voters, the votes have {votes.n_voters}")
-        weights = as_counts(sample_weight, votes.n_items)
+        counts = as_counts(sample_weight, votes.n_items)
+        weights = count_listed(votes, counts, getattr(model, "at_least", None))
         model, votes, rows, remark = looked_at(model, votes)
         fitted, codes = model.fitted_, dense_codes(votes.codes)
         weights = weights if rows is None or weights is None else weights[rows]

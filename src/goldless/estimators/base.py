@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.errors import LabelsAtRiskWarning, warn_user
-from goldless.estimators.notebook import small_html
 from goldless.estimators.persistence import save_estimator
 from goldless.fitting.core import FitVotes, as_counts, reduce_votes
 from goldless.fitting.facts import NO_LABELS, KnownLabels
@@ -24,14 +23,16 @@ from goldless.fitting.number_facts import auc_of, direction_of, emission_of, sev
 from goldless.io.encode import encode_by, encode_by_bins, policy
 from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
+from goldless.shown import Shown
 from goldless.votes.alphabet import LabelRules
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
 from goldless.votes.kinds import NumberRules
 from goldless.votes.source import VoteSource
+from goldless.votes.unseen import count_listed
 from goldless.votes.votes import Votes
 
 
-class VoteEstimator(BaseEstimator, ABC):
+class VoteEstimator(Shown, BaseEstimator, ABC):
     """Base of all estimators: everything that was learnt is in ``fitted_``. Think twice before adding to it."""
 
     missing: Any
@@ -230,6 +231,7 @@ class VoteEstimator(BaseEstimator, ABC):
         if reset:
             self._check_classes(len(votes.classes))
         else:
+            votes = self._in_order_of_fit(votes)
             self._check_columns(votes)
         return votes
 
@@ -248,7 +250,19 @@ class VoteEstimator(BaseEstimator, ABC):
             return stream.open_by(rules, fitted.bins)
         if fitted.bins is None:
             return encode_by(X, rules)
-        return encode_by_bins(X, rules, fitted.classes, fitted.bins)
+        places = None if isinstance(X, Votes) else places_of(_column_names(X), fitted.voters)
+        if places is None:
+            return encode_by_bins(X, rules, fitted.classes, fitted.bins)
+        return encode_by_bins(X, rules, fitted.classes, fitted.bins.subset(np.argsort(places)))
+
+    def _in_order_of_fit(self, votes: Votes | VoteSource) -> Votes | VoteSource:
+        """Return votes with their columns in the order of the fit, matched by name; streams as they are."""
+        places = places_of(votes.voters, self.fitted_.voters) if isinstance(votes, Votes) else None
+        if places is None:
+            return votes
+        assert isinstance(votes, Votes)
+        bins = self.fitted_.bins
+        return replace(votes.of_voters(places.tolist()), bins=None if votes.bins is None else bins)
 
     def _check_classes(self, n_classes: int) -> None:
         """Refuse more than two classes where the method is for two."""
@@ -269,7 +283,7 @@ class VoteEstimator(BaseEstimator, ABC):
                 message += f"Feature names unseen at fit time:\n{_bullets(unseen)}"
             if lost:
                 message += f"Feature names seen at fit time, yet now missing:\n{_bullets(lost)}"
-            if not unseen and not lost:
+            if not unseen and not lost:  # of a stream: columns in memory are matched by name
                 message += "Feature names must be in the same order as they were in fit.\n"
             raise ValueError(message)
         if votes.n_voters != self.fitted_.n_voters:
@@ -289,7 +303,7 @@ class VoteEstimator(BaseEstimator, ABC):
             self._check_classes(counted.votes.n_classes)  # a stream may show more than its first rows did
             known.check(counted.sketch.n_rows)
             return self._reduce(counted)
-        weights = as_counts(sample_weight, votes.n_items)
+        weights = count_listed(votes, as_counts(sample_weight, votes.n_items), getattr(self, "at_least", None))
         known.check(votes.n_items)
         return self._reduce(CountedVotes.of_votes(votes, weights, known.rows))
 
@@ -400,6 +414,40 @@ class VoteEstimator(BaseEstimator, ABC):
         """
         return self._on_patterns(X, self._probability, unknown)
 
+    def predict_frame(self, X: Any, *, unknown: str = "error") -> Any:
+        """Return label and probabilities of every item as a pandas frame with the index of X.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_items, n_voters)
+            Votes in the classes known from fit. The items of a long table are the index.
+        unknown : {"error", "missing"}, default="error"
+            What a label is that the fit never saw: an error that names its place, or no vote.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns ``label`` and, for each class, ``probability of`` it.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import goldless as gl
+        >>> votes = pd.DataFrame({"ann": list("yyn"), "bob": list("yny"), "eve": list("yyn")}, index=["a", "b", "c"])
+        >>> gl.MajorityVote().fit(votes).predict_frame(votes)["label"].to_dict()
+        {'a': 'y', 'b': 'y', 'c': 'n'}
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        self._warn_of_risk()
+        votes = self._read(X, reset=False, unknown=unknown)
+        answers = on_distinct_rows(votes.codes, votes.n_symbols, self._answer)
+        frame = pd.DataFrame({"label": self.fitted_.classes[answers[:, 0].astype(np.int64)]}, index=votes.items)
+        for code, label in enumerate(self.fitted_.classes.tolist()):
+            frame[f"probability of {label}"] = answers[:, 1 + code]
+        return frame
+
     def predict_to(self, X: Any, path: Any, anchors: Any = None, *, unknown: str = "error") -> dict[Any, int]:
         """Write the label of every item and its probability to a file, batch by batch and in the input's order.
 
@@ -449,7 +497,7 @@ class VoteEstimator(BaseEstimator, ABC):
 
     def _repr_html_(self) -> str:
         """Return a small table for notebooks; what scikit-learn shows if not fitted."""
-        return small_html(self) if "fitted_" in vars(self) else super()._repr_html_()
+        return Shown._repr_html_(self) if "fitted_" in vars(self) else BaseEstimator._repr_html_(self)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         if "fitted_" not in vars(self):
@@ -459,3 +507,25 @@ class VoteEstimator(BaseEstimator, ABC):
 
 def _bullets(names: list[str]) -> str:
     return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
+
+
+def items_of(X: Any) -> NDArray | None:
+    """Return the names of the items of votes in memory: the index of a pandas frame, or those that were read."""
+    if hasattr(X, "iloc"):
+        return np.asarray(X.index, dtype=object)
+    votes = getattr(X, "votes", X)
+    return getattr(votes, "items", None) if isinstance(votes, Votes) else None
+
+
+def places_of(given: Any, known: NDArray | None) -> NDArray[np.int64] | None:
+    """Return where each known voter is among the given ones; None if they are others, or in the same order."""
+    if known is None or given is None or len(given) != len(known) or list(given) == list(known):
+        return None
+    place = {name: number for number, name in enumerate(given)}
+    return np.array([place[name] for name in known]) if set(place) == set(known) else None
+
+
+def _column_names(X: Any) -> list | None:
+    """Return the names of the columns of a frame."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return None if names is None else list(names)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators import incremental
+from goldless.estimators.base import items_of
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.ask import Questions, questions_of
 from goldless.fitting.core import as_counts
@@ -18,8 +19,8 @@ from goldless.fitting.facts import Facts, KnownLabels
 from goldless.fitting.fit import FitOptions, fit_tree
 from goldless.fitting.fitted import Alternative, Grouping
 from goldless.fitting.moments import ImbalanceRule
-from goldless.fitting.panels import choose_panel, worthwhile_panels
-from goldless.maths.panels import Panel
+from goldless.fitting.panels import Panels, choose_panel, worthwhile_panels
+from goldless.maths.score import score_matrix
 from goldless.maths.tree import TreeModel
 
 
@@ -139,7 +140,7 @@ class LatentSML(TreeEstimator):
     Exact copies (same votes on at least 20 items) are fitted as one voter, so adding a clone changes nothing.
     A single group of all voters is the same model as no groups (its latent is Y) and is reported so. With fewer
     items than twice the voters, or fewer than four voters, no structure is searched: every voter is alone. With
-    fewer than three different voters who is right cannot be told: the weak prior says that each beats a coin.
+    fewer than three different voters who is right cannot be told: a weak prior says that each beats chance.
 
     Second moments determine a tree of hidden sources and not which of them is Y: that the group hangs on a latent
     and the rest on Y, or the other way round, is one and the same distribution of votes. The search takes the
@@ -246,8 +247,10 @@ class LatentSML(TreeEstimator):
         y : ignored
         sample_weight : array-like of int of shape (n_items,), optional
             How many items each row stands for.
-        anchors : mapping of int to label, or array-like of shape (n_items,), optional
-            Known labels of a few items: ``{row: label}``, or a label or gap (None, NaN, ``missing``) for each row.
+        anchors : mapping, pandas Series or array-like of shape (n_items,), optional
+            Known labels of a few items: ``{row: label}``; if X has an index, a Series or a mapping by its labels
+            (whole numbers as keys of a mapping are always rows); or a label or gap (None, NaN, ``missing``) for each
+            row.
             They decide between the readings of the votes (:func:`goldless.fitting.settling.settle`) and enter
             the likelihood.
         class_balance : float, optional
@@ -259,7 +262,7 @@ class LatentSML(TreeEstimator):
             With ``at_least``: how many candidate items too few voters called, if that is known. By default it is
             estimated, which is better than a guess. The length of a genome is no such number, and is refused.
         """
-        known = KnownLabels.read(anchors, self.missing)
+        known = KnownLabels.read(anchors, self.missing, items_of(X))
         votes = self._read_for_fit(X, sample_weight, known)
         facts = Facts.read(votes.votes, known, class_balance, trusted)
         if facts.any and not self.em:
@@ -279,7 +282,7 @@ class LatentSML(TreeEstimator):
     ) -> NDArray:
         """Fit, then label the same items; items with a known label keep it."""
         labels = self.fit(X, y, sample_weight=sample_weight, anchors=anchors, **facts).predict(X)
-        known = KnownLabels.read(anchors, self.missing)
+        known = KnownLabels.read(anchors, self.missing, items_of(X))
         labels[known.rows] = self.classes_[known.codes(self.classes_)]
         return labels
 
@@ -369,7 +372,7 @@ class LatentSML(TreeEstimator):
 
     def panels(
         self, *, cost: Mapping | ArrayLike | None = None, include: Iterable = (), exclude: Iterable = ()
-    ) -> tuple[Panel, ...]:
+    ) -> Panels:
         """Return the panels worth their cost, cheapest first: every dearer one is expected to get more right.
 
         Parameters
@@ -382,8 +385,8 @@ class LatentSML(TreeEstimator):
         Returns
         -------
         tuple of Panel
-            With ``voters``, ``cost``, ``balanced_accuracy``, ``vote_accuracy`` and ``effective_votes``. Without
-            labels these are estimates: use them to compare panels.
+            With ``to_frame()`` to see them as a frame; each has ``voters``, ``cost``, ``balanced_accuracy``,
+            ``vote_accuracy`` and ``effective_votes``. Without labels these are estimates: use them to compare panels.
         """
         check_is_fitted(self)
         return worthwhile_panels(self.fitted_, cost, include, exclude)
@@ -411,8 +414,9 @@ class LatentSML(TreeEstimator):
         >>> surer = gl.LatentSML().fit(X, anchors={row: y[row] for row in asked})
         """
         check_is_fitted(self)
-        codes = self._read(X, reset=False).codes
-        return questions_of(self.fitted_, codes, n, as_counts(sample_weight, len(codes)))
+        votes = self._read(X, reset=False)
+        found = questions_of(self.fitted_, votes.codes, n, as_counts(sample_weight, votes.n_items))
+        return replace(found, items=None if votes.items is None else np.asarray(votes.items)[found.rows])
 
     def subset(self, voters: Iterable) -> LatentSML:
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.
@@ -474,8 +478,14 @@ class LatentSML(TreeEstimator):
 
     @property
     def score_matrix_(self) -> NDArray[np.float64]:
-        """Score of every pair (eq. score). Exact copies of each other have the largest score."""
-        return self._grouping("score_matrix_").score
+        """Score of every pair (eq. score). Exact copies of each other have the largest score.
+
+        Of more than 1,000 voters it is computed when it is asked for, from the covariance: O(m^3).
+        """
+        grouping = self._grouping("score_matrix_")
+        if grouping.score.size or not grouping.covariance.size:
+            return grouping.score
+        return np.asarray(score_matrix(grouping.covariance))
 
     @property
     def v_on_(self) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,8 @@ class TreeEstimator(VoteEstimator):
         array([-1,  3,  1])
         """
         check_is_fitted(self)
-        fitted, codes = self.fitted_, self._read(X, reset=False, unknown=unknown).codes
+        votes = self._read(X, reset=False, unknown=unknown)
+        fitted, codes = self.fitted_, votes.codes
         if isinstance(codes, SparseCodes) and codes.n_voters > MOST_COMPARED:
             raise ValueError(
                 f"explain says what each of up to {MOST_COMPARED} voters adds, and there are {codes.n_voters:,}: "
@@ -113,7 +115,7 @@ class TreeEstimator(VoteEstimator):
             )
         table = PatternTable.of(dense_codes(codes), fitted.n_symbols)
         why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.printed)
-        return spread_rows(why, table.inverse)
+        return replace(spread_rows(why, table.inverse), items=votes.items, voters=fitted.voters)
 
     # -- what was learnt ------------------------------------------------------------------------------------
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +13,13 @@ from scipy.special import entr
 from goldless.fitting.alternatives import NOTABLE_CHANGE
 from goldless.fitting.fitted import Fitted, probabilities
 from goldless.fitting.numbers import RankedVotes
+from goldless.fitting.risk import ENOUGH_LABELS
 from goldless.fitting.settling import LARGEST_RATIO, candidate_models, habitual_weights
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.em import Dirichlet
 from goldless.maths.ordered import STRENGTH
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.shown import Shown
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
@@ -30,7 +34,7 @@ _JUDGED_BY = 20  # labels by whose mean worth the number that is needed is found
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
+class Questions(Shown):
     """Items worth a label.
 
     Attributes
@@ -38,8 +42,8 @@ class Questions:
     rows : ndarray of shape (n,)
         Rows of X, most useful first.
     enough : int or None
-        How many such labels are likely to settle which reading is right; 0 if no other reading would change more
-        than 5 % of the labels, None if no number of them is likely to.
+        How many such labels are likely to settle what is open, None if no number of them is likely to. Where nothing
+        is open it is 0, or what a check of labels at risk needs (``fitted_.at_risk``).
     n_readings : int
         How many readings of the votes differ in their labels.
     open : bool
@@ -48,6 +52,8 @@ class Questions:
         Codes of the labels that each reading gives these rows, the most probable reading first.
     doubt : ndarray of shape (n,)
         How far the label of each row is from certain, from 0 to 1: its entropy, as a share of that of a guess.
+    items : ndarray of shape (n,) or None
+        Names of these items (the index of a frame), if they have names: what ``anchors`` of a fit may name.
     """
 
     rows: NDArray[np.int64]
@@ -56,6 +62,12 @@ class Questions:
     open: bool
     said: NDArray[np.int64]
     doubt: NDArray[np.float64]
+    items: NDArray | None = None
+
+    @property
+    def item_names(self) -> list[Any]:
+        """Names of the items, or their rows."""
+        return self.rows.tolist() if self.items is None else list(self.items)
 
     @property
     def divided(self) -> NDArray[np.bool_]:
@@ -94,18 +106,22 @@ def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.
     known = np.array([], dtype=np.int64) if fitted.facts is None else fitted.facts.rows
     temper = _TEMPER if fitted.printed is None or fitted.bins is None else min(_TEMPER, fitted.printed.temper)
     found = choose_questions(table, candidates, probable, n, known[known < len(codes)], temper)
-    return replace(found, open=fitted.grouping is not None and fitted.grouping.ambiguous)
+    is_open = fitted.grouping is not None and fitted.grouping.ambiguous
+    enough = found.enough if is_open else 0
+    if fitted.at_risk is not None and enough is not None:
+        enough = max(enough, ENOUGH_LABELS - len(known))
+    return replace(found, open=is_open, enough=enough)
 
 
 def _prior_of(fitted: Fitted, groups: NDArray[np.int64], voters: NDArray[np.int64]) -> Dirichlet:
     """Return the pseudo-counts that another grouping is fitted with."""
-    prior = Dirichlet.of_classes(groups, fitted.n_classes, *fitted.pseudo_votes, fitted.balance_items)
+    of_classes = partial(Dirichlet.of_classes, groups, fitted.n_classes, *fitted.pseudo_votes, fitted.balance_items)
     if fitted.bins is None or fitted.symbol_share is None:
-        return prior
+        return of_classes()
     ranked = RankedVotes(fitted.bins.subset(voters), fitted.symbol_share[voters])
     overdispersion = 1.0 if fitted.grouping is None else fitted.grouping.overdispersion
     ordered = replace(ranked.ordered, strength=overdispersion * STRENGTH)
-    return replace(prior, ordered=ordered).with_known_prior(ranked.class_prior)
+    return of_classes(ordered=ordered).with_known_prior(ranked.class_prior)
 
 
 def choose_questions(

@@ -12,12 +12,14 @@ from goldless.fitting.calibration import Calibration
 from goldless.fitting.fitted import probabilities
 from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.shown import Shown
 
 _CHUNK_ROWS = 4096
+_NOT_BY_ITEM = ("groups", "items", "voters")
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Shown):
     """What made the labels of items. ``prior + by_group.sum(axis=1) + other`` is ``log_odds``.
 
     Log-odds are those of the positive class, or of more than two classes those of the most probable class (``label``)
@@ -45,6 +47,8 @@ class Explanation:
         Bits that this vote is expected to tell about the label. The items with the largest need it most.
     label, runner_up : ndarray of shape (n_items,)
         Codes of the two classes that log-odds compare; of two classes always the positive and the negative one.
+    items, voters : ndarray or None
+        Names of the items (the index of a frame) and of the voters, if they have names.
     """
 
     probability: NDArray[np.float64]
@@ -57,6 +61,42 @@ class Explanation:
     next_gain: NDArray[np.float64]
     label: NDArray[np.int64]
     runner_up: NDArray[np.int64]
+    items: NDArray | None = None
+    voters: NDArray | None = None
+
+    @property
+    def item_names(self) -> list[Any]:
+        """Names of the items, or their rows from 0."""
+        return list(range(len(self.probability))) if self.items is None else list(self.items)
+
+    @property
+    def voter_names(self) -> list[str]:
+        """Names of the voters, or their columns."""
+        if self.voters is not None:
+            return [str(name) for name in self.voters]
+        return [f"voter {column}" for column in range(sum(map(len, self.groups)))]
+
+    def to_frame(self) -> Any:
+        """Return it as a pandas frame with the items as its index and the user's names for its columns.
+
+        Examples
+        --------
+        >>> import goldless as gl
+        >>> X, _ = gl.simulate_votes(500, groups=[3, 1, 1, 1], random_state=0)
+        >>> list(gl.LatentSML(structure=[0, 0, 0, 1, 2, 3]).fit(X).explain(X).to_frame().columns)[:3]
+        ['probability', 'log_odds', 'prior_log_odds']
+        """
+        import pandas as pd
+
+        names = self.voter_names
+        sources = [", ".join(names[voter] for voter in members) for members in self.groups]
+        frame = pd.DataFrame(self.by_group, columns=[f"from {name}" for name in sources], index=self.item_names)
+        frame.insert(0, "probability", self.probability)
+        frame.insert(1, "log_odds", self.log_odds)
+        frame.insert(2, "prior_log_odds", self.prior)
+        frame["next_voter"] = [names[voter] if voter >= 0 else None for voter in self.next_voter]
+        frame["expected_gain_bits"] = self.next_gain
+        return frame
 
     def neediest(self, n: int = 20) -> NDArray[np.int64]:
         """Return the rows of the n items that most need one more vote, neediest first."""
@@ -181,7 +221,7 @@ def spread_rows(explanation: Explanation, inverse: NDArray[np.int64]) -> Explana
     fields: dict[str, Any] = vars(explanation)
     return Explanation(
         **{
-            name: value if name == "groups" or np.ndim(value) == 0 else value[inverse]
+            name: value if name in _NOT_BY_ITEM or np.ndim(value) == 0 else value[inverse]
             for name, value in fields.items()
         }
     )

@@ -36,10 +36,12 @@ class KnownLabels:
     n_given: int | None = None
 
     @classmethod
-    def read(cls, anchors: Any, missing: Any) -> KnownLabels:
-        """Take a mapping of rows to labels, or one label or gap for each row."""
+    def read(cls, anchors: Any, missing: Any, items: NDArray | None = None) -> KnownLabels:
+        """Take a mapping of rows to labels, or one label or gap for each row; by name if the items have names."""
         if anchors is None:
             return NO_LABELS
+        if items is not None:
+            anchors = _by_row(anchors, items)
         if not isinstance(anchors, Mapping):
             given = list(anchors)
             pairs = [(row, label) for row, label in enumerate(given) if not _is_gap(label, missing)]
@@ -91,7 +93,7 @@ class Facts:
     class_prior : ndarray of shape (n_classes,) or None
         Known Pr(Y).
     trusted : ndarray of shape (n_trusted,)
-        Columns of voters that are known to look at the truth itself, and to beat a coin.
+        Columns of voters that are known to look at the truth itself, and to do better than chance.
     confusion : ndarray of shape (n_voters, n_classes, n_classes)
         Known Pr(vote | Y), not a number where unknown; a voter with known rates is trusted.
     """
@@ -124,6 +126,23 @@ def confusion_of(accuracy: float, n_classes: int) -> NDArray[np.float64]:
     """Return the confusions of a voter that is right so often in every class, and errs evenly."""
     wrong = (1 - accuracy) / (n_classes - 1)
     return np.where(np.eye(n_classes, dtype=bool), accuracy, wrong)
+
+
+def _by_row(anchors: Any, items: NDArray) -> Any:
+    """Return labels by row: those of a Series, or of a mapping whose keys are no row numbers, are by name."""
+    if hasattr(anchors, "iloc") and hasattr(anchors, "index"):
+        pairs = list(zip(anchors.index.tolist(), anchors.tolist(), strict=True))
+    elif isinstance(anchors, Mapping) and not all(isinstance(key, int | np.integer) for key in anchors):
+        pairs = list(anchors.items())
+    else:
+        return anchors
+    row_of: dict[Any, int] = {}
+    for row, name in enumerate(items.tolist()):
+        row_of.setdefault(name, row)
+    strange = next((name for name, _ in pairs if name not in row_of), None)
+    if strange is not None:
+        raise ValueError(f"anchors name the item {strange!r}, which is not in the index of X.")
+    return {row_of[name]: label for name, label in pairs}
 
 
 def _is_gap(label: Any, missing: Any) -> bool:

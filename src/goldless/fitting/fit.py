@@ -316,27 +316,29 @@ def _fit_groups(
     prior = start_prior(votes, options, groups, overdispersion)
     if votes.ranked is not None:
         return _fit_ranked(votes, options, prior, groups, overdispersion, finish)
+    of_all = finish and options.em and sums.streams_lists
     if options.start == "two-stage" or not options.em:
         rule, hard = ImbalanceRule(options.imbalance), options.latent_values == "hard"
         on = replace(sums, engine=None) if options.em else sums
         start = two_stage_estimate(on, votes.covariance, groups, rule, hard)
     else:
-        start = start_of(sums, groups, prior)
+        start = start_of(sums, groups, prior, of_all)
     if not options.em:
         ended = EMResult(start, np.nan, np.array([]), 0, True, 0.0)
         return _Fit(ended, prior, start, np.nan)
-    solver = Solver.of(sums, options.max_iter, options.tol)
+    solver = Solver.of(sums, options.max_iter, options.tol, of_all)
     if votes.n_classes > 2 and votes.one_sided:  # votes that name one class each say nothing about the balance
         even = np.full(votes.n_classes, 1 / votes.n_classes)
         prior = replace(prior, known_prior=even, pooled=0.0)
-        fit = Balanced(solver.run(start_of(sums, groups, prior), prior), prior)
+        fit = Balanced(solver.run(start_of(sums, groups, prior, of_all), prior), prior)
     elif isinstance(options.balance_prior, str):
-        fit = fit_balanced(solver, start, prior, sums.table.n_items, overdispersion)
+        fit = fit_balanced(solver, start, prior, sums.n_items if of_all else sums.table.n_items, overdispersion)
     else:
         fit = Balanced(solver.run(start, prior), prior)
     on_table = fit.result
     result = solver.finish(on_table, fit.prior) if finish else on_table
-    return _Fit(result, fit.prior, on_table.model, on_table.log_likelihood, fit.free)
+    of_table = sums.packed(groups).log_likelihood(on_table.model) if of_all else on_table.log_likelihood
+    return _Fit(result, fit.prior, on_table.model, of_table, fit.free)
 
 
 def _fit_ranked(
@@ -445,10 +447,13 @@ def _risk(votes: FitVotes, fitted: Fitted, flat: TreeModel) -> Risk:
     own = expected_accuracy(labels, probabilities(fitted.log_posterior(evidence)), table.counts)
     core = codes_of_voters(merge_copies(table.codes, fitted.model.copy_of), votes.voters)
     of_flat = flat.class_evidence(core).argmax(axis=1)
-    changed = float(table.counts @ (of_flat != evidence.argmax(axis=1)) / table.n_items)
+    by_majority = mean_votes(table.codes)
     grouping = fitted.grouping
     others = () if grouping is None else grouping.alternatives[:_NEAREST]
-    return Risk(votes.n_items, votes.sums.n_voters, own, max([changed, *(other.labels_changed for other in others)]))
+    differ = of_flat != evidence.argmax(axis=1), (by_majority != 0) & ((by_majority > 0) != labels)
+    changed = [*(other.labels_changed for other in others), *np.stack(differ) @ table.counts / table.n_items]
+    misfit = np.inf if grouping is None else grouping.overdispersion
+    return Risk(votes.n_items, votes.sums.n_voters, own, float(max(changed)), misfit)
 
 
 def _find_cut(

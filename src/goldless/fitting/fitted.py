@@ -71,7 +71,8 @@ class Grouping:
     Attributes
     ----------
     covariance, score : ndarray of shape (n_compared, n_compared)
-        Covariance of the votes, and the score of every pair (eq. score).
+        Covariance of the votes, and the score of every pair (eq. score); of more than 1,000 voters the score is
+        left out (shape (0, 0)).
     v_on, v_off : ndarray of shape (n_voters,)
         Loadings within and across groups (Lemma 1).
     residual : float
@@ -408,7 +409,7 @@ class Fitted:
                 grouping,
                 compared=compared,
                 covariance=grouping.covariance[block],
-                score=grouping.score[block],
+                score=grouping.score[block] if grouping.score.size else grouping.score,
                 v_on=grouping.v_on[columns],
                 v_off=grouping.v_off[columns],
                 alternatives=(),

@@ -12,6 +12,7 @@ from goldless.fitting.groups import can_be_searched
 from goldless.fitting.number_facts import auc_of, direction_of
 from goldless.fitting.numbers import consensus_of
 from goldless.votes.votes import voter_name
+from goldless.words import listed
 
 _CLEARLY_AGAINST = 0.4  # AUC of a voter that runs against the others, and not merely weak
 _ONE_LEVEL = 0.9  # share of a voter's answers
@@ -47,5 +48,4 @@ def warn_about_numbers(votes: FitVotes, fitted: Fitted, evidence: NDArray[np.flo
 
 
 def _named(fitted: Fitted, voters: NDArray[np.integer]) -> str:
-    shown = ", ".join(voter_name(fitted.voters, int(voter)) for voter in voters[:5])
-    return shown + (f" and {len(voters) - 5} more" if len(voters) > 5 else "")
+    return listed((voter_name(fitted.voters, int(voter)) for voter in voters), 5)

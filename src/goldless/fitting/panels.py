@@ -17,6 +17,25 @@ from goldless.fitting.fitted import Fitted
 from goldless.fitting.number_votes import cut_fit
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.panels import Panel, PanelChooser, judge_of, worth_their_cost
+from goldless.shown import Shown
+
+
+class Panels(tuple[Panel, ...], Shown):
+    """Panels, in order: a tuple that a notebook shows as a table.
+
+    Examples
+    --------
+    >>> Panels([Panel(("ann", "bob"), 2.0, 0.9, 0.88, 1.8)]).to_frame().index.tolist()
+    [2]
+    """
+
+    def to_frame(self) -> Any:
+        """Return them as a pandas frame, a row for each panel, its size as index."""
+        import pandas as pd
+
+        columns = ("cost", "balanced_accuracy", "vote_accuracy", "effective_votes", "voters")
+        found = {name: [getattr(panel, name) for panel in self] for name in columns}
+        return pd.DataFrame(found, index=pd.Index([len(panel.voters) for panel in self], name="size"))
 
 
 def choose_panel(
@@ -63,7 +82,7 @@ def choose_panel(
 
 def worthwhile_panels(
     fitted: Fitted, cost: Mapping | ArrayLike | None, include: Iterable, exclude: Iterable
-) -> tuple[Panel, ...]:
+) -> Panels:
     """Return the panels that no cheaper one equals, cheapest first."""
     fitted = cut_fit(fitted)
     forced, barred = _forced(fitted, include, exclude)
@@ -72,7 +91,7 @@ def worthwhile_panels(
     prices = np.ones(fitted.n_voters) if cost is None else costs_of(fitted, cost)
     chooser = _chooser(fitted, prices, forced, barred)
     panels = worth_their_cost(_judged(fitted, chooser, chooser.grown()))
-    return tuple(replace(panel, voters=tuple(fitted.names_of(list(panel.voters)).tolist())) for panel in panels)
+    return Panels(replace(panel, voters=tuple(fitted.names_of(list(panel.voters)).tolist())) for panel in panels)
 
 
 def judge_panels(

@@ -289,6 +289,12 @@ def _row_names(frame: Any) -> NDArray | None:
     return frame.index.to_numpy() if hasattr(getattr(frame, "index", None), "to_numpy") else None
 
 
+def own_index(frame: Any) -> NDArray | None:
+    """Return the index of a pandas frame, unless it only numbers the rows."""
+    counts = getattr(frame, "index", None)
+    return None if type(counts).__name__ == "RangeIndex" else _row_names(frame)
+
+
 def _refuse_duplicates(names: list) -> None:
     for name in names:
         if names.count(name) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,8 @@ def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:
         answers[index] = _as_numbers(values, table)
     for missing in rules.missing:
         if isinstance(missing, int | float | np.number) and not isinstance(missing, bool):
-            answers[answers == missing] = np.nan
+            with suppress(OverflowError):  # no answer is a number that no register holds
+                answers[answers == missing] = np.nan
     return answers
 
 

@@ -326,11 +326,12 @@ def run_em(
     accepted = [objective]
     n_visits, gap = 1, np.inf
     while n_visits < max_iter:
-        first = prior.maximise(counts)
+        first, n_items = prior.maximise(counts), max(float(counts.labels.sum()), 1.0)
+        del counts  # tables of many voters are large
         first_counts, first_objective = visit(first)
         n_visits += 1
         accepted.append(first_objective)
-        previous, gap = gap, (first_objective - objective) / max(float(counts.labels.sum()), 1.0)
+        previous, gap = gap, (first_objective - objective) / n_items
         tell("estimating accuracies", _share_done(n_visits, max_iter, previous, gap, tol))
         if abs(gap) <= tol:
             counts = first_counts
@@ -338,12 +339,15 @@ def run_em(
         second = prior.maximise(first_counts)
         jump = prior.in_order(_extrapolate(model, first, second))
         model, counts, objective = first, first_counts, first_objective
+        del first, second, first_counts
         if n_visits < max_iter:
             jump_counts, jump_objective = visit(jump)
             n_visits += 1
             if jump_objective >= first_objective:
                 model, counts, objective = jump, jump_counts, jump_objective
                 accepted.append(objective)
+            del jump_counts
+        del jump
     return EMResult(
         model=prior.maximise(counts),
         log_likelihood=counts.log_likelihood,

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+from goldless.shown import Shown
+
 _FOR_ANOTHER_FAMILY = 0.03  # expected accuracy: voters of one name share errors that votes may not show
 _LARGEST = 24  # voters; by then a further one adds next to nothing
 _RIDGE = 0.01  # in units of a vote's variance, so that near-copies share a weight instead of cancelling
@@ -20,7 +22,7 @@ _SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(Shown):
     """A panel of voters and what can be expected of it.
 
     Attributes

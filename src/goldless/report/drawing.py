@@ -9,6 +9,8 @@ import numpy as np
 
 _COLOURS = 10  # of classes, in the style sheet
 _ROW = 17
+_MOST_OPEN = 10  # members of a group that the tree shows one by one
+_MOST_ALONE = 30  # voters in no group that it shows one by one
 _Y_AT, _GROUP_AT, _VOTER_AT, _WIDTH = 16, 104, 180, 380
 
 
@@ -52,54 +54,98 @@ def class_colour(n_classes: int, code: int) -> str:
     return f"v{code}" if n_classes == 2 else f"k{code % _COLOURS}"
 
 
-def tree(summary: dict[str, Any]) -> dict[str, Any]:
-    """Return the drawing of Y, its groups and their voters; the width of a line is how well one follows the other."""
-    voters, order = summary["voters"], summary["order"]
+def trees(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the drawings of the tree: large groups folded, and then, if any is, all voters."""
+    folded = tree(summary)
+    return [folded, tree(summary, fold=False)] if folded["folded"] else [folded]
+
+
+def tree(summary: dict[str, Any], fold: bool = True) -> dict[str, Any]:
+    """Return the drawing of Y, its groups and their voters; the width of a line is how well one follows the other.
+
+    Of the summary it needs ``voters`` (name, group, balanced accuracy), ``groups``, ``order`` and the chance of the
+    ``answer``. A large group, or many voters that are alone, are one leaf if they are to be folded.
+    """
+    voters = summary["voters"]
     numbers = {group["name"]: number for number, group in enumerate(summary["groups"])}
-    y = 14.0
+    y, folded = 14.0, 0
     leaves: list[dict[str, Any]] = []
     nodes: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
-    for name, run in groupby(order, key=lambda i: voters[i]["group"]):
-        members = list(run)
-        ys = [y + _ROW * k for k in range(len(members))]
-        y = ys[-1] + _ROW + 7
+    for name, run in groupby(summary["order"], key=lambda i: voters[i]["group"]):
+        members = [voters[i] for i in run]
         number = numbers.get(name) if name is not None else None
+        if fold and len(members) > (_MOST_ALONE if name is None else _MOST_OPEN):
+            shown = [_folded(members, name)]
+            folded += 1
+        else:
+            shown = [_leaf(voter) for voter in members]
+        ys = [y + _ROW * k for k in range(len(shown))]
+        y = ys[-1] + _ROW + (7 if name is not None else 0)
         start = (_Y_AT, 0.0)
         if name is not None:
             group = summary["groups"][numbers[name]]
-            middle = (ys[0] + ys[-1]) / 2
-            nodes.append(
-                {"name": name, "number": number, "x": _GROUP_AT, "y": middle, "accuracy": group["balanced_accuracy"]}
-            )
-            start = (_GROUP_AT, middle)
-        for member, at in zip(members, ys, strict=True):
-            voter = voters[member]
-            leaves.append({"voter": voter, "number": number, "x": _VOTER_AT, "y": at})
-            strength = above_chance(summary, voter["balanced_accuracy"])
+            start = (_GROUP_AT, (ys[0] + ys[-1]) / 2)
+            nodes.append({"name": name, "number": number, "at": start, "accuracy": group["balanced_accuracy"]})
+        for leaf, at in zip(shown, ys, strict=True):
+            leaves.append({**leaf, "number": number, "x": _VOTER_AT, "y": at})
+            strength = above_chance(summary, leaf["accuracy"])
             lines.append({"from": start, "to": (_VOTER_AT, at), "number": number, "width": 0.5 + 3 * strength})
-        if name is None:
-            y -= 7
     height = y + 4
     root = (_Y_AT, min(height / 2, 220.0))  # in sight when a tall tree is opened
-    drawn = []
-    for line in lines:
-        (x0, y0), (x1, y1) = line["from"], line["to"]
-        y0 = root[1] if x0 == _Y_AT else y0
-        drawn.append({**line, "d": _curve(x0, y0, x1, y1)})
     for node in nodes:
         strength = above_chance(summary, node["accuracy"])
-        drawn.append(
-            {"d": _curve(*root, node["x"], node["y"]), "number": node["number"], "width": 0.5 + 5 * strength}
-        )
+        lines.append({"from": root, "to": node["at"], "number": node["number"], "width": 0.5 + 5 * strength})
+    for line in lines:
+        (x0, y0), end = line["from"], line["to"]
+        line["d"] = _curve(x0, root[1] if x0 == _Y_AT else y0, *end)
     return {
         "width": _WIDTH,
         "height": round(height, 1),
         "root": root,
         "nodes": nodes,
         "leaves": leaves,
-        "lines": drawn,
+        "lines": lines,
+        "folded": folded,
     }
+
+
+def _leaf(voter: dict[str, Any]) -> dict[str, Any]:
+    accuracy = voter["balanced_accuracy"]
+    return {
+        "text": short(voter["name"], 23),
+        "title": f"{voter['name']}: balanced accuracy {percent(accuracy)}",
+        "accuracy": accuracy,
+        "shown": f"{100 * accuracy:.0f} %",
+    }
+
+
+def _folded(members: list[dict[str, Any]], group: str | None) -> dict[str, Any]:
+    """Return one leaf for many voters."""
+    rates = [voter["balanced_accuracy"] for voter in members]
+    return {
+        "text": f"{len(members)} voters" + (" in no group" if group is None else ""),
+        "title": ", ".join(voter["name"] for voter in members[:_MOST_OPEN]) + ", …",
+        "accuracy": float(np.mean(rates)),
+        "shown": f"{100 * min(rates):.0f} to {100 * max(rates):.0f} %",
+    }
+
+
+def card_dots(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the voters as dots on the card to send on, by group: at most 300, in rows that fill its width."""
+    voters = [summary["voters"][i] for i in summary["order"][:300]]
+    numbers = {group["name"]: number for number, group in enumerate(summary["groups"])}
+    step = next(size for size in (48, 40, 32, 26, 22, 18, 15) if -(-len(voters) // (1040 // size)) * size <= 120)
+    in_row = 1040 // step
+    return [
+        {
+            "x": 80 + step * (place % in_row) + step // 2,
+            "y": 400 + step * (place // in_row) + step // 2,
+            "r": round(0.36 * step, 1),
+            "number": numbers.get(voter["group"]),
+        }
+        for place, voter in enumerate(voters)
+    ]
 
 
 def _curve(x0: float, y0: float, x1: float, y1: float) -> str:

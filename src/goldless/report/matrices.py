@@ -24,6 +24,7 @@ def matrices_part(opened: Opened, estimate: CovarianceEstimate, diagnosis: Diagn
     score = np.asarray(score_matrix(covariance)) if grouping is None or not grouping.score.size else grouping.score
     together, same_wrong = diagnosis.co_membership, diagnosis.same_wrong_answer
     return Matrices(
+        echo=round_matrix(diagnosis.echo),
         score=round_matrix(score),
         covariance=round_matrix(covariance),
         fitted=round_matrix(fitted),
@@ -36,6 +37,10 @@ def matrices_part(opened: Opened, estimate: CovarianceEstimate, diagnosis: Diagn
 def round_matrix(matrix: NDArray) -> Matrix:
     """Return a matrix off the diagonal, to three digits of its largest entry."""
     off = np.where(np.eye(len(matrix), dtype=bool), 0.0, np.nan_to_num(matrix))
-    largest = np.abs(off).max(initial=0.0)
-    digits = 3 if largest <= 0 else int(np.clip(2 - np.floor(np.log10(largest)), 0, 12))
-    return (off.round(digits) + 0.0).tolist()
+    return (off.round(decimals_of(off)) + 0.0).tolist()
+
+
+def decimals_of(matrix: NDArray) -> int:
+    """Return how many decimals show three digits of the largest entry."""
+    largest = np.abs(matrix).max(initial=0.0)
+    return 3 if largest <= 0 else int(np.clip(2 - np.floor(np.log10(largest)), 0, 12))

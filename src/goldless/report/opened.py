@@ -85,7 +85,7 @@ class Opened:
     @property
     def patterns(self) -> Votes:
         """The distinct rows as votes, each to be weighted by ``table.counts``."""
-        return Votes(self.table.codes, self.votes.classes, self.fitted.voters)
+        return Votes(self.table.codes, self.votes.classes, self.fitted.voters, at_least=self.votes.at_least)
 
     @cached_property
     def cast(self) -> NDArray[np.int64]:

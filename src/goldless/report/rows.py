@@ -20,7 +20,7 @@ class Expected:
     Attributes
     ----------
     method : str
-        ``combined``, ``Dawid-Skene``, ``majority vote``, ``best single voter`` or ``panel``.
+        ``combined``, ``Dawid-Skene``, ``majority vote``, ``voter thought best`` or ``panel``.
     balanced_accuracy : float
         Mean over the classes of the share of items labelled rightly, as the model expects it.
     interval : pair or None
@@ -407,3 +407,116 @@ class ScoredVoter:
 
     recall: list[float | None]
     balanced_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class ItemTable:
+    """All items with their votes and labels, packed: bytes are little-endian and in base64.
+
+    Attributes
+    ----------
+    n_rows : int
+        Items in the table.
+    sampled : bool
+        Whether these are some of the items only, evenly spread over the rows.
+    look_below : float
+        Items whose label is less probable than this need a look.
+    names : list of str or None
+        Names of the items; None if their numbers, from 1, are their names.
+    rows : str or None
+        Row of each item, from 0, as uint32; None if these are all rows in order.
+    patterns : str
+        Number of each item's pattern of votes, as uint32: what follows is by pattern.
+    n_patterns : int
+        Number of patterns.
+    bits : int
+        Bits of a vote: 2, 4 or 8.
+    votes : str
+        Votes, each pattern in whole bytes and the first voter in the lowest bits: 0 none, otherwise the code plus 1.
+    labels, majority, runner_up : str
+        Codes of the combined label, of the majority's, and of the most probable class besides the combined label, as
+        uint8.
+    probability : str
+        Probability of the combined label, as uint16: 65535 is 1.
+    truth : str or None
+        Code of the true label of each item (not pattern), as int8, -1 if it is not known; None without any.
+    """
+
+    n_rows: int
+    sampled: bool
+    look_below: float
+    names: list[str] | None
+    rows: str | None
+    patterns: str
+    n_patterns: int
+    bits: int
+    votes: str
+    labels: str
+    majority: str
+    runner_up: str
+    probability: str
+    truth: str | None
+
+
+@dataclass(frozen=True)
+class ChangePart:
+    """One number that changed between two batches of votes.
+
+    Attributes
+    ----------
+    what : str
+        Which number: of a voter, of a pair of voters, or of the classes.
+    voters : list of str
+        The voter, the pair, or nobody.
+    before, after : float
+        Estimates in the two batches.
+    pvalue : float
+        P-value of no change, corrected for the number of tests of its kind.
+    """
+
+    what: str
+    voters: list[str]
+    before: float
+    after: float
+    pvalue: float
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A voter in two batches of votes.
+
+    Attributes
+    ----------
+    name : str
+    before, after : float
+        Balanced accuracy in the two batches, each estimated by itself.
+    pvalue : float or None
+        The smallest corrected p-value of "as often right as before" over the classes.
+    drifted : bool
+        Whether that is below the level.
+    """
+
+    name: str
+    before: float
+    after: float
+    pvalue: float | None
+    drifted: bool
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """A number that an audit measured.
+
+    Attributes
+    ----------
+    what : str
+        ``balanced accuracy``, ``accuracy``, ``recall of`` a class or ``share of`` a class.
+    value : float or None
+        None if no labelled item is of the class.
+    interval : pair or None
+        95 % interval.
+    """
+
+    what: str
+    value: float | None
+    interval: Interval | None

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.diagnosis import Diagnosis, diagnose
+from goldless.diagnosis import AuditOutcome, Diagnosis, diagnose
 from goldless.diagnosis.reference_class import reference_class
 from goldless.diagnosis.result import Expectation
 from goldless.diagnosis.worth import expected_of_panel, unexplained_share
 from goldless.kernels.sparse import dense_codes
 from goldless.plain import interval, plain, rounded
+from goldless.report.against import audit_part
 from goldless.report.items import item_parts, pattern_parts
 from goldless.report.matrices import matrices_part
 from goldless.report.opened import Opened
 from goldless.report.rows import Expected
-from goldless.report.sentences import Facts, headline, on_real_panels, unknowable, what_to_do, what_to_watch
+from goldless.report.sentences import (
+    Facts,
+    headline,
+    in_short,
+    limits,
+    on_real_panels,
+    unknowable,
+    what_to_do,
+    what_to_watch,
+)
 from goldless.report.structure import structure_part
-from goldless.report.summary import SCHEMA, SCHEMA_VERSION, Answer, Summary, VotesPart
+from goldless.report.summary import SCHEMA, SCHEMA_VERSION, AgainstPart, Answer, CallsPart, Summary, VotesPart
+from goldless.report.table import MOST_ITEMS, item_table
 from goldless.report.trust import diagnosis_part
 from goldless.report.truth import truth_part
-from goldless.report.voters import group_parts, order_of, panel_part, suggested_panel, voter_parts
+from goldless.report.voters import group_parts, order_of_voters, panel_part, suggested_panel, voter_parts
 
 
 def summarize(
@@ -41,6 +53,9 @@ def summarize(
     diagnosis: Diagnosis | None = None,
     resamples: int | None = None,
     progress: Callable[[float], None] | None = None,
+    items: int = MOST_ITEMS,
+    audit: AuditOutcome | None = None,
+    against: AgainstPart | None = None,
 ) -> dict[str, Any]:
     """Return everything the report shows, as numbers, strings, lists and dictionaries.
 
@@ -68,6 +83,12 @@ def summarize(
         Of the model and these votes, if there is one already.
     resamples, progress : optional
         As in :func:`goldless.diagnose`, if there is none.
+    items : int, default=100_000
+        How many items the table of all items holds at most; 0 leaves it out.
+    audit : AuditOutcome, optional
+        What an audit of the model's labels found.
+    against : AgainstPart, optional
+        What changed since another batch; :func:`goldless.report` makes it.
 
     Returns
     -------
@@ -84,7 +105,13 @@ def summarize(
     chosen = (
         suggested_panel(opened, panel_size, diagnosis.families) if panel is None else [int(voter) for voter in panel]
     )
-    return _summary(opened, diagnosis, chosen, truth, title, source, list(dict.fromkeys(warnings))).to_dict()
+    summary = _summary(opened, diagnosis, chosen, truth, title, source, list(dict.fromkeys(warnings)))
+    return replace(
+        summary,
+        table=item_table(opened, truth, items),
+        audit=None if audit is None else audit_part(audit),
+        against=against,
+    ).to_dict()
 
 
 def _diagnose(
@@ -141,12 +168,15 @@ def _summary(
         differs_from_majority=int(counts[opened.combined != opened.majority].sum()),
         ambiguous=grouping is not None and grouping.ambiguous,
         converged=ended is None or ended.converged,
+        at_risk=diagnosis.at_risk,
     )
     verdict = None if grouping is None or not grouping.verdict else grouping.verdict
     if facts.ambiguous and verdict is not None and verdict not in warnings:
         warnings = [verdict, *warnings]
     answer = Answer(
         headline=headline(facts),
+        in_short=in_short(facts),
+        limits=limits(facts),
         advice=what_to_do(facts),
         verdict=verdict,
         ambiguous=facts.ambiguous,
@@ -165,7 +195,7 @@ def _summary(
     if truth is not None:
         labels = {"combined": opened.combined, "majority vote": opened.majority, "panel": of_panel}
         by_item = {name: codes[table.inverse] for name, codes in labels.items()}
-        best = diagnosis.expectation("best single voter").column or 0
+        best = diagnosis.expectation("voter thought best").column or 0
         scored = truth_part(dense_codes(opened.votes.codes), np.asarray(truth), by_item, best, opened.n_classes)
     return Summary(
         schema=SCHEMA,
@@ -178,7 +208,7 @@ def _summary(
         answer=answer,
         groups=groups,
         voters=voters,
-        order=order_of(diagnosis.balanced_accuracy, groups),
+        order=order_of_voters(diagnosis.balanced_accuracy, [group.voters for group in groups]),
         panel=facts.panel,
         matrices=matrices_part(opened, estimate, diagnosis),
         diagnosis=facts.diagnosis,
@@ -188,6 +218,26 @@ def _summary(
         warnings=[*warnings, *what_to_watch(facts)],
         unknowable=unknowable(votes),
         truth=scored,
+        table=None,
+        audit=None,
+        against=None,
+        calls=_calls(opened),
+    )
+
+
+def _calls(opened: Opened) -> CallsPart | None:
+    """Return what is told of items that too few voters call to be listed."""
+    unseen = opened.fitted.unseen
+    if unseen is None:
+        return None
+    low, high = unseen.interval.tolist()
+    return CallsPart(
+        at_least=unseen.at_least,
+        unseen=rounded(unseen.items, 1),
+        unseen_interval=(rounded(low, 1), rounded(high, 1)),
+        given=unseen.given,
+        sensitivity=[rounded(rate) for rate in opened.model.sensitivity_],
+        precision=[rounded(rate) for rate in opened.model.precision_],
     )
 
 

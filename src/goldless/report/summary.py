@@ -11,11 +11,15 @@ from typing import Any
 
 from goldless.plain import plain_tree
 from goldless.report.rows import (
+    AuditRow,
+    ChangePart,
+    Drift,
     Expected,
     Group,
     GuardPart,
     Interval,
     Item,
+    ItemTable,
     Matrix,
     NearDuplicate,
     OtherGrouping,
@@ -74,6 +78,11 @@ class Answer:
     ----------
     headline : str
         The answer in one sentence.
+    in_short : str
+        The same in a few words, to send on.
+    limits : list of str
+        What limits the answer, in sentences that belong beside it: why the votes cannot tell how good the labels are,
+        and why some items should be labelled first.
     advice : list of str
         What to do, most important first.
     verdict : str or None
@@ -103,6 +112,8 @@ class Answer:
     """
 
     headline: str
+    in_short: str
+    limits: list[str]
     advice: list[str]
     verdict: str | None
     ambiguous: bool
@@ -124,6 +135,8 @@ class Matrices:
 
     Attributes
     ----------
+    echo : matrix
+        Correlation of the votes within the classes, zero where it is negative or may well be chance.
     score : matrix
         Score of every pair.
     covariance : matrix
@@ -139,6 +152,7 @@ class Matrices:
         do.
     """
 
+    echo: Matrix
     score: Matrix
     covariance: Matrix
     fitted: Matrix
@@ -302,6 +316,93 @@ class TruthPart:
 
 
 @dataclass(frozen=True)
+class CallsPart:
+    """Votes that list only items which some voters call, as files of variant calls do.
+
+    Attributes
+    ----------
+    at_least : int
+        How many calls list an item.
+    unseen : float
+        Candidate items with fewer calls: estimated, or as given.
+    unseen_interval : pair
+        95 % interval of the estimate.
+    given : bool
+        Whether the number was given.
+    sensitivity : list of float
+        Of each voter, by column: the share of the real items, seen or not, that it calls.
+    precision : list of float
+        Of each voter, by column: the share of its calls that are real (positive predictive value).
+    """
+
+    at_least: int
+    unseen: float
+    unseen_interval: Interval
+    given: bool
+    sensitivity: list[float]
+    precision: list[float]
+
+
+@dataclass(frozen=True)
+class AuditPart:
+    """What an audit measured: items drawn at random and labelled by hand.
+
+    Attributes
+    ----------
+    n_labelled, n_unsure, n_wrong : int
+        Items labelled, items that nobody could tell, and labels found wrong.
+    measured : list of AuditRow
+    """
+
+    n_labelled: int
+    n_unsure: int
+    n_wrong: int
+    measured: list[AuditRow]
+
+
+@dataclass(frozen=True)
+class AgainstPart:
+    """What changed since another batch of votes by the same voters.
+
+    Attributes
+    ----------
+    title : str
+        Name of the other batch.
+    n_items : int
+        Its items.
+    verdict : str
+        What changed, in a sentence.
+    level : float
+        Probability of any false alarm within each kind of change.
+    classes : list of str
+        The classes, in the order of the shares.
+    class_shares_before, class_shares_after : list of float
+        Estimated share of each class in the two batches.
+    effective_votes_before, effective_votes_after : float
+    changes : list of ChangePart
+        What changed at this level, most certain first within each kind.
+    voters : list of Drift
+        All voters that are in both batches, those that drifted first.
+    only_before, only_after : list of str
+        Voters that are in one of the batches only, and are not compared.
+    """
+
+    title: str
+    n_items: int
+    verdict: str
+    level: float
+    classes: list[str]
+    class_shares_before: list[float]
+    class_shares_after: list[float]
+    effective_votes_before: float
+    effective_votes_after: float
+    changes: list[ChangePart]
+    voters: list[Drift]
+    only_before: list[str]
+    only_after: list[str]
+
+
+@dataclass(frozen=True)
 class Summary:
     """Everything a report shows.
 
@@ -337,6 +438,14 @@ class Summary:
         What no method can find out from votes alone.
     truth : TruthPart or None
         Only if the truth was given.
+    table : ItemTable or None
+        All items; None if none were asked for.
+    audit : AuditPart or None
+        Only if there was one.
+    against : AgainstPart or None
+        Only if there was another batch to compare with.
+    calls : CallsPart or None
+        Only if the votes list what some voters call, and no more.
     """
 
     schema: str
@@ -359,6 +468,10 @@ class Summary:
     warnings: list[str]
     unknowable: list[str]
     truth: TruthPart | None
+    table: ItemTable | None
+    audit: AuditPart | None
+    against: AgainstPart | None
+    calls: CallsPart | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as numbers, strings, lists and dictionaries, ready for JSON."""

@@ -92,10 +92,10 @@ def voter_parts(opened: Opened, diagnosis: Diagnosis, panel: list[int], groups: 
     ]
 
 
-def order_of(accuracy: NDArray[np.float64], groups: list[Group]) -> list[int]:
+def order_of_voters(accuracy: NDArray[np.float64], groups: list[list[int]]) -> list[int]:
     """Return the voters group by group, best first within a group, then those alone."""
     by_accuracy = np.argsort(-accuracy, kind="stable").tolist()
-    grouped = [voter for group in groups for voter in by_accuracy if voter in set(group.voters)]
+    grouped = [voter for members in map(set, groups) for voter in by_accuracy if voter in members]
     alone = set(range(len(accuracy))) - set(grouped)
     return grouped + [voter for voter in by_accuracy if voter in alone]
 

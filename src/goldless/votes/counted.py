@@ -21,6 +21,8 @@ from goldless.votes.source import VoteSource
 from goldless.votes.sparse import SparseRows
 from goldless.votes.votes import Votes
 
+_FIRST_ROWS = 1 << 10
+
 
 @dataclass(frozen=True, eq=False)
 class CountedVotes:
@@ -89,7 +91,9 @@ class CountedVotes:
         """In a sentence: what was counted and how passes go."""
         items, patterns = f"{self.sketch.n_items:,} items", f"{self.sketch.table.n_patterns:,} patterns"
         if isinstance(self.sketch.table, SparseRows):
-            return f"{items} with {self.sketch.table.codes.n_votes:,} votes, kept as lists of voters."
+            n_votes = int(self.sketch.pairs.cast.sum())
+            kept = "kept as lists of voters" if self.engine is None else "read again at every pass"
+            return f"{items} with {n_votes:,} votes, {kept}."
         if self.engine is None:
             return f"{items} in {patterns}, counted once."
         where = "in memory" if isinstance(self.engine, MemoryEngine) else "read again at every pass"
@@ -103,14 +107,20 @@ class CountedVotes:
         n_items = self.sketch.n_voted_items
         if len(voters) < n_voters:
             n_items = self.engine.sum(VotedPass(voters))
-        return VoteSums(table, n_items, self.engine, voters, n_voters, self.sketch.complete)
+        complete = not isinstance(table, SparseRows) and self.sketch.complete
+        return VoteSums(table, n_items, self.engine, voters, n_voters, complete)
 
 
 def on_distinct_rows(codes: Codes, n_symbols: int, function: Callable[[Any], NDArray]) -> NDArray:
     """Apply a function of rows to each distinct row only, as long as rows repeat."""
     if isinstance(codes, SparseCodes):
         return np.concatenate([function(codes[rows]) for rows in row_chunks(len(codes), 2 * CHUNK_ROWS)])
-    results, repeats = [], True
+    first = codes[:_FIRST_ROWS]
+    # of rows that hardly repeat at first, those that do are not worth finding
+    results, repeats = (
+        [],
+        len(codes) <= _FIRST_ROWS or 4 * Rows.of(first, n_symbols).distinct().n_rows < 3 * len(first),
+    )
     for rows in row_chunks(len(codes), 2 * CHUNK_ROWS):
         part = codes[rows]
         if repeats:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from goldless.kernels.covariance_fit import evaluate_partitions, refit
+from goldless.kernels.covariance_fit import evaluate_partitions
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.rank_one import complete_rank_one
-from goldless.maths.structure.descent import Descent, Grouping
+from goldless.maths.rank_one import complete_rank_one, leading_eigenpair
+from goldless.maths.structure.descent import MANY_VOTERS, Covariances, Descent, Grouping
 from goldless.maths.structure.partitions import rerootings, set_partitions
 from goldless.maths.structure.prices import group_prices, price_of, seat_prices
 from goldless.maths.structure.result import UNDECIDED_MARGIN, Reading, Structure
@@ -30,6 +30,7 @@ _FEW_STARTS_FROM = 100  # voters; from there on one linkage start found as good 
 _FEWEST_COMMON_ITEMS = 5
 _VARIANCE_FLOOR = 1e-3  # of the product of two centred votes, so that rare votes do not get endless weight
 _REROOTS_SEARCHED = 3
+_REROOTS_TRIED = 4  # of many voters, the largest groups only: the larger the group, the fewer voters a new root ties
 _REROOTS_KEPT = 8
 _READINGS_KEPT = 32
 _MULTIPLICITY = 2.0
@@ -133,6 +134,7 @@ class _Problem:
         self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
         self.spread = np.sqrt(np.maximum(estimate.variance, _VARIANCE_FLOOR))
         self.lowest = lowest
+        self.data = Covariances(self.covariance, self.weight, lowest)
         self.n_pairs = int(known.sum()) // 2
         self._blocks: dict[bytes, NDArray[np.float64]] = {}
         self._compared = partitions
@@ -153,23 +155,23 @@ class _Problem:
 
     def _fitted_start(self, groups: NDArray[np.int64]) -> Grouping:
         state = self._start(groups)
-        refit(self.covariance, self.weight, *state.arrays, self.lowest, 150, 1e-4)
+        self.data.refit(state, 150, 1e-4)
         return state
 
     def _leading(self, members: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the leading eigenvector of a block, scaled to it; re-rootings ask for the same blocks again."""
         key = members.tobytes()
         if key not in self._blocks:
-            values, vectors = np.linalg.eigh(self.covariance[np.ix_(members, members)])
-            block = vectors[:, -1] * np.sqrt(max(values[-1], 1e-6))
+            value, vector = leading_eigenpair(self.covariance[np.ix_(members, members)])
+            block = vector * np.sqrt(max(value, 1e-6))
             self._blocks[key] = block if block @ self.flat[members] >= 0 else -block
         return self._blocks[key]
 
     def fit(self, groups: NDArray[np.int64], sweeps: int = 300, tol: float = 1e-7) -> tuple[float, NDArray, NDArray]:
         """Return the weighted residual of a grouping, its loadings and its couplings."""
         state = self._start(groups)
-        value = refit(self.covariance, self.weight, *state.arrays, self.lowest, sweeps, tol)
-        return float(value), state.loading, state.coupling
+        value = self.data.refit(state, sweeps, tol)
+        return value, state.loading, state.coupling
 
     def search(self, groups: NDArray[np.int64], descent: Descent) -> Reading:
         """Descend from a grouping to a local optimum."""
@@ -222,7 +224,7 @@ class _Problem:
             if reading.groups.max() > 0 and (key not in found or reading.objective < found[key].objective):
                 found[key] = reading
 
-        descent = Descent(self.covariance, self.weight, self.lowest, price)
+        descent = Descent(self.data, price)
         keep(self._reading(np.arange(self.m), price))
         for number, start in enumerate(starts):
             tell("searching for groups", number / len(starts))
@@ -230,7 +232,8 @@ class _Problem:
         tried: set[bytes] = set()
         while True:
             best = min(found.values(), key=lambda reading: reading.objective)
-            fresh = [groups for groups in rerootings(best.groups) if groups.tobytes() not in tried]
+            most = _REROOTS_TRIED if self.m > MANY_VOTERS else None
+            fresh = [groups for groups in rerootings(best.groups, most) if groups.tobytes() not in tried]
             if not fresh:
                 break
             tried |= {groups.tobytes() for groups in fresh}
@@ -263,7 +266,7 @@ class _Problem:
 
     def _seated(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
         """Move single voters only, so that the root stays where it is."""
-        descent = Descent(self.covariance, self.weight, self.lowest, price)
+        descent = Descent(self.data, price)
         found, value = descent.seat(self._fitted_start(groups))
         return Reading(found, value, price_of(found, price))
 
@@ -277,7 +280,10 @@ class _Problem:
         if self._partitions is None:  # fitted once: only prices differ from search to search
             rows = set_partitions(self.m) if self._compared is None else self._compared
             sizes = (rows[:, :, None] == np.arange(self.m)).sum(axis=1)
-            values = evaluate_partitions(self.covariance, self.weight, rows, self.flat, self.lowest)
+            values = np.empty(len(rows))
+            room = self._start(np.arange(self.m)).arrays
+            fixed = self.covariance, self.weight, rows, sizes, self.flat, self.lowest
+            evaluate_partitions(*fixed, *room, self.data.everybody, np.empty(self.m), values)
             self._partitions = rows, sizes, values
         partitions, sizes, values = self._partitions
         cost = price[sizes].sum(axis=1)

@@ -1,0 +1,185 @@
+"""From votes to a page in one call."""
+
+from __future__ import annotations
+
+import os
+import warnings as python_warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goldless.diagnosis import AuditOutcome, Diagnosis, diagnose
+from goldless.estimators.latent import LatentSML
+from goldless.estimators.tree import TreeEstimator
+from goldless.io.encode import encode_votes
+from goldless.io.files import read_votes
+from goldless.io.tables import VotesFile
+from goldless.report.against import against_part
+from goldless.report.html import render_html
+from goldless.report.notebook import report_html
+from goldless.report.summarize import summarize
+from goldless.report.summary import AgainstPart
+from goldless.shown import Shown
+from goldless.votes.alphabet import Alphabet
+from goldless.votes.votes import Votes
+from goldless.whole_file import whole_file
+
+
+@dataclass(frozen=True, eq=False)
+class Report(Shown):
+    """A report: what it says as a dictionary, and the page.
+
+    Attributes
+    ----------
+    summary : dict
+        Everything the page shows; :func:`goldless.report.json_schema` says what is in it.
+    model : estimator
+        The fitted model.
+    """
+
+    summary: dict[str, Any]
+    model: Any
+
+    def __repr__(self) -> str:
+        return f"Report on {self.summary['title']}: {self.summary['answer']['headline']}"
+
+    @property
+    def html(self) -> str:
+        """The page: one file that needs no other."""
+        return render_html(self.summary)
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write the page to a file, whole or not at all, and return its path."""
+        with whole_file(path) as draft:
+            draft.write_text(self.html, encoding="utf-8")
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        return report_html(self.summary)
+
+
+def report(
+    votes: Any,
+    path: str | os.PathLike | None = None,
+    *,
+    against: Any = None,
+    model: Any = None,
+    truth: Any = None,
+    audit: AuditOutcome | None = None,
+    title: str | None = None,
+    **options: Any,
+) -> Report:
+    """Fit votes, find out what can be trusted, and make a page of it.
+
+    Parameters
+    ----------
+    votes : path, frame, array, Votes or VotesFile
+        What :func:`goldless.read_votes` reads: one row per item and one column per voter, or a long table.
+    path : path, optional
+        Where to write the page.
+    against : as ``votes``, optional
+        An earlier batch by the same voters: the page says what changed since, and who drifted.
+    model : fitted estimator, optional
+        The model of the votes; by default :class:`~goldless.LatentSML` is fitted.
+    truth : array-like of shape (n_items,), optional
+        True labels, None or NaN where unknown, for scoring only; by default a column of the file that is called so.
+    audit : AuditOutcome, optional
+        What an audit of the labels found (:func:`goldless.audit`).
+    title : str, optional
+        Name of the votes.
+    **options
+        As in :func:`goldless.report.summarize`: ``families``, ``panel_size``, ``resamples``, ``items`` and others.
+
+    Returns
+    -------
+    Report
+        With ``summary``, ``html``, ``model`` and ``save``; a notebook shows it.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, y = gl.simulate_votes(1_000, groups=[4] + [1] * 8, random_state=0)
+    >>> made = gl.report(X, truth=y, title="simulated", resamples=0)
+    >>> made.summary["answer"]["n_groups"]
+    1
+    >>> made.html.count("<script")
+    2
+    """
+    table = _read(votes)
+    title = title or (Path(table.name).name if table.name != "votes" else "votes")
+    said: list[str] = []
+    if model is None:
+        model, said = _fitted(table)
+    elif not isinstance(model, TreeEstimator):
+        raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+    codes = table.truth if truth is None else _codes_of(truth, model.classes_)
+    changed = None if against is None else _against(model, table, _read(against))
+    summary = summarize(
+        model,
+        table.votes,
+        truth=codes,
+        title=title,
+        source=table.how or None,
+        warnings=[*map(str, table.notes), *said],
+        audit=audit,
+        against=changed,
+        **options,
+    )
+    made = Report(summary, model)
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _read(votes: Any) -> VotesFile:
+    """Return votes with how they were read."""
+    if isinstance(votes, VotesFile):
+        return votes
+    if isinstance(votes, Votes):
+        return VotesFile(votes, None, "")
+    if isinstance(votes, str | os.PathLike) or hasattr(votes, "read") or _is_frame(votes):
+        return read_votes(votes)
+    return VotesFile(encode_votes(votes, kind="auto"), None, "")
+
+
+def _is_frame(votes: Any) -> bool:
+    return hasattr(votes, "columns") or hasattr(votes, "__arrow_c_stream__") or hasattr(votes, "column_names")
+
+
+def _fitted(table: VotesFile) -> tuple[LatentSML, list[str]]:
+    """Fit the default model; return it and its warnings as sentences."""
+    with python_warnings.catch_warnings(record=True) as caught:
+        python_warnings.simplefilter("always")
+        model = LatentSML(at_least=table.at_least).fit(table.votes)
+    return model, [str(warning.message) for warning in caught]
+
+
+def _codes_of(truth: Any, classes: Any) -> Any:
+    """Return the codes of true labels, -1 where there is none."""
+    return np.maximum(Alphabet(np.asarray(classes)).codes(np.asarray(truth)), -1)
+
+
+def _against(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart:
+    """Compare with an earlier batch: voters are matched by name, and those that both have are compared."""
+    now, before = table.voters, other.voters
+    common = [name for name in now if name in set(before)]
+    if len(common) < 3:
+        raise ValueError(f"two batches are compared by the voters that both have, and these have {len(common)}")
+    if common != now:
+        model, _ = _fitted(replace(table, votes=table.votes.of_voters([now.index(name) for name in common])))
+    earlier = other.votes.of_voters([before.index(name) for name in common])
+    earlier_model = LatentSML(classes=table.votes.classes.tolist(), at_least=other.at_least)
+    diagnoses: list[Diagnosis] = []
+    with python_warnings.catch_warnings():
+        python_warnings.simplefilter("ignore")
+        later = table.votes.of_voters([now.index(name) for name in common])
+        for one, votes in ((earlier_model.fit(earlier), earlier), (model, later)):
+            diagnoses.append(diagnose(one, votes, resamples=0))
+    return against_part(
+        *diagnoses,
+        title=Path(other.name).name,
+        only_before=[name for name in before if name not in set(common)],
+        only_after=[name for name in now if name not in set(common)],
+    )
