@@ -24,7 +24,7 @@ from goldless.diagnosis.resampling import (
 )
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
-from goldless.estimators.cut import as_labels
+from goldless.estimators.cut_numbers import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.families import families_of
 from goldless.fitting.ask import questions_of
@@ -389,6 +389,8 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
     because part of what is left over does not touch the labels, and the log-odds are averaged over the uncertainty of
     the rates.
     """
+    if panel.said is not None and panel.said.calibration is not None:
+        return panel.said.calibration
     if fit is None or fit >= _REJECTED:
         if panel.centred_on_report:
             return Calibration(1.0, panel.latent.class_balance)

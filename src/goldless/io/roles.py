@@ -168,7 +168,8 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
         ]
         voters = [column for column in voters if column not in truths]
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
-    left = _metadata(voters) if options.rules.classes is None else []
+    all_scores = options.rules.numbers.are_numbers or (all(map(_is_numeric, voters)) and _are_fractions(voters))
+    left = _metadata(voters) if options.rules.classes is None and not all_scores else []
     if left:
         voters = [column for column in voters if column not in left]
         names = ", ".join(repr(short(column.name)) for column in left[:8])
@@ -290,6 +291,12 @@ def _share_a_scale(columns: Sequence[Column]) -> bool:
     """Whether columns of numbers lie in ranges that overlap, as scores of one thing do."""
     ranges = [(min(map(float, column.values)), max(map(float, column.values))) for column in columns]
     return max(low for low, _ in ranges) <= min(high for _, high in ranges)
+
+
+def _are_fractions(columns: Sequence[Column]) -> bool:
+    """Whether columns of numbers are measured and no labels: each has several with a fraction, on one scale."""
+    fractions = [sum(float(value) != np.floor(float(value)) for value in column.values) for column in columns]
+    return len(columns) >= _ENOUGH_VOTERS and min(fractions) > 2 and _share_a_scale(columns)
 
 
 def _is_numeric(column: Column) -> bool:

@@ -120,7 +120,7 @@ def _diagnose(
     """Diagnose the distinct rows; where labels of rows are known, all rows."""
     options = {"resamples": resamples, "families": families, "progress": progress}
     facts = opened.fitted.facts
-    if facts is not None and len(facts.rows):
+    if (facts is not None and len(facts.rows)) or opened.said is not None:
         return diagnose(opened.model, opened.votes, **options)
     return diagnose(opened.model, opened.patterns, sample_weight=opened.table.counts, **options)
 
