@@ -21,6 +21,7 @@ from goldless.io.encode import encode_votes
 from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
+from goldless.votes.unseen import UnseenRows, count_listed
 from goldless.votes.votes import Votes
 
 
@@ -86,6 +87,18 @@ class Opened:
     def patterns(self) -> Votes:
         """The distinct rows as votes, each to be weighted by ``table.counts``."""
         return Votes(self.table.codes, self.votes.classes, self.fitted.voters, at_least=self.votes.at_least)
+
+    def with_unseen(self) -> PatternTable:
+        """Return the patterns, with those that too few voters call to be listed as the model expects them."""
+        unseen = self.fitted.unseen
+        if unseen is None:
+            return self.table
+        counts = count_listed(self.patterns, self.table.counts, unseen.at_least)
+        listed = PatternTable.of(self.table.codes, 2, counts)
+        copies = np.ones(listed.n_voters, dtype=np.int64)
+        rows = UnseenRows.of(listed, unseen.at_least, copies, unseen.items).rows(self.tree, listed.n_items)
+        codes, counts = np.concatenate([listed.codes, rows.codes]), np.concatenate([listed.counts, rows.counts])
+        return PatternTable.of(codes, 2, counts)
 
     @cached_property
     def cast(self) -> NDArray[np.int64]:

@@ -140,7 +140,7 @@ def _summary(
     panel_accuracy = rounded(expected_of_panel(of_panel, opened.combined, opened.posterior, counts, combined))
     groups = group_parts(tree, diagnosis)
     voters = voter_parts(opened, diagnosis, panel, groups)
-    estimate = table.pairs.covariance()
+    estimate = opened.with_unseen().pairs.covariance()
     grouping, ended = opened.fitted.grouping, opened.fitted.convergence
     votes = VotesPart(
         n_items=table.n_items,
