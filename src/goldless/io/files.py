@@ -437,7 +437,7 @@ def _is_long_frame(X: Any) -> bool:
         return False
     if preset_for(titles) is not None:
         return True
-    return len(titles) <= _MOST_LONG_COLUMNS and long_roles(titles, ReadOptions()) is not None
+    return len(titles) <= MOST_LONG_COLUMNS and long_roles(titles, ReadOptions()) is not None
 
 
-_MOST_LONG_COLUMNS = 6  # of a frame whose columns are an item, a voter, a label and what is noted beside them
+MOST_LONG_COLUMNS = 6  # of a frame whose columns are an item, a voter, a label and what is noted beside them

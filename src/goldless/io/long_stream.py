@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError
+from goldless.io.arrays import arrow_table
 from goldless.io.frames import unknown_truth
 from goldless.io.merge import (
     LINES_OF_A_PART,
@@ -32,6 +33,7 @@ from goldless.io.merge import (
     rows_of,
     split_lines,
 )
+from goldless.io.readers.base import Roles
 from goldless.io.readers.columns import Column
 from goldless.io.readers.stream import LongFiles
 from goldless.io.roles import ReadOptions, are_numbers, column_of_numbers
@@ -58,12 +60,51 @@ _JUDGED_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
+class LongFrames:
+    """A long table in frames that are made when they are needed; what :class:`LongFiles` is for files.
+
+    Attributes
+    ----------
+    pieces : list
+        Frames, or objects whose ``compute`` makes them.
+    roles, options, name, how, certain
+        As of :class:`LongFiles`.
+    """
+
+    pieces: list[Any]
+    roles: Roles
+    options: ReadOptions
+    name: str = "the votes"
+    how: str = "a frame of dask"
+    certain: bool = False
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines, about."""
+        return len(self.pieces) * LINES_OF_A_PART // 2
+
+    def batches(self, piece: Any, columns: list[str]) -> Iterator[Any]:
+        """Yield the lines of a piece."""
+        frame = piece.compute(scheduler="synchronous") if hasattr(piece, "compute") else piece
+        table = arrow_table(frame)
+        if table is not None and table.num_rows:
+            yield table.select(columns)
+
+    def by_row_group(self) -> LongFrames:
+        """Return the same frames."""
+        return self
+
+
+LongInput = LongFiles | LongFrames
+
+
+@dataclass(frozen=True, eq=False)
 class LongTable:
     """A long table that was merged by item.
 
     Attributes
     ----------
-    files : LongFiles
+    files : LongFiles or LongFrames
         What was merged.
     names : LongNames
         Voters, labels and true labels.
@@ -75,7 +116,7 @@ class LongTable:
         What was left out.
     """
 
-    files: LongFiles
+    files: LongInput
     names: LongNames
     labels: list[Any]
     symbol_of: NDArray[np.int8]
@@ -192,7 +233,7 @@ class MakeRows:
         return [(function(self(table)), self.beside(table))]
 
 
-def long_source(files: LongFiles, before: LongTable | None, client: Any) -> LongTable:
+def long_source(files: LongInput, before: LongTable | None, client: Any) -> LongTable:
     """Merge a long table, unless it was merged before with the same reading of its labels."""
     joins = files.options.rules.classes is None
     if before is not None and (before.files.options.rules.classes is None) == joins:
@@ -220,7 +261,7 @@ def long_source(files: LongFiles, before: LongTable | None, client: Any) -> Long
     return LongTable(files, names, labels, symbol_of, merged, tuple(notes))
 
 
-def titles_of(files: LongFiles) -> LongTitles:
+def titles_of(files: LongInput) -> LongTitles:
     """Return the columns that are read."""
     roles = files.roles
     assert roles.item is not None
@@ -229,11 +270,10 @@ def titles_of(files: LongFiles) -> LongTitles:
     return LongTitles(roles.item, roles.voter, roles.label, files.options.truth)
 
 
-def lines_of(files: LongFiles, titles: LongTitles, pieces: Sequence[Any]) -> Iterator[LongLines]:
+def lines_of(table: LongInput, titles: LongTitles, pieces: Sequence[Any]) -> Iterator[LongLines]:
     """Yield the lines of some pieces, many at a time."""
-    reader = replace(files.reader, batch_rows=max(files.reader.batch_rows, 1 << 18))
     lines = (
-        LongLines.of(batch, titles, piece.path) for piece in pieces for batch in reader.batches(piece, titles.used)
+        LongLines.of(batch, titles, table.name) for piece in pieces for batch in table.batches(piece, titles.used)
     )
     return batches_of_lines(lines, LINES_OF_A_PART // 4)
 
@@ -313,7 +353,7 @@ class _Runs:
 
 
 def _merge_here(
-    files: LongFiles, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
+    files: LongInput, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
 ) -> tuple[LongNames, MergedFile]:
     """Merge files by item in a temporary folder, in memory that their number of lines does not change."""
     folder = Path(tempfile.mkdtemp(prefix="goldless-"))
@@ -327,7 +367,7 @@ def _merge_here(
 
 
 def _merge_in(
-    folder: Path, files: LongFiles, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
+    folder: Path, files: LongInput, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
 ) -> tuple[LongNames, MergedFile]:
     names, n_parts = LongNames.none(), n_parts_for(files.n_lines)
     split = _Runs(folder, "lines", n_parts)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError, warn_user
 from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, policy
 from goldless.io.files import labels_of, read_table
-from goldless.io.long_stream import long_source
+from goldless.io.long_stream import LongInput, long_source
 from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.stream import LongFiles, TableReader, understand
@@ -159,8 +159,12 @@ class VoteStream:
         if isinstance(self.source, str | os.PathLike):
             return self._open_files(replace(self._options, rules=rules), bins, rules.classes)
         if is_dask(self.source):
-            from goldless.io.dask import open_dask
+            from goldless.io.dask import long_frames, open_dask, running_client
 
+            options = replace(self._options, rules=rules)
+            frames = None if bins is not None else long_frames(self.source, options)
+            if frames is not None:
+                return self._open_long(frames, options, self.client or running_client())
             return open_dask(self.source, self.client, rules, known, self.memory_limit, self._progress)
         return self._open_blocks(rules, known)
 
@@ -196,9 +200,7 @@ class VoteStream:
             if self.client is None and files.n_lines * _BYTES_TO_READ_A_LINE <= self.memory_limit:
                 files = None  # it is small
             else:
-                self._merged = long_source(files, self._merged, self.client)
-                self._say(self._merged.notes)
-                return self._merged.source(options, self.memory_limit, self._progress)
+                return self._open_long(files, options, self.client)
         if files is None:
             found = read_table(self.source, options)
             self._say(found.notes)
@@ -218,6 +220,12 @@ class VoteStream:
         limit = self.memory_limit
         title = files.id_column or "item"
         return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
+
+    def _open_long(self, table: LongInput, options: ReadOptions, client: Any) -> VoteSource:
+        """Merge a long table by item, once for all passes."""
+        self._merged = long_source(table, self._merged, client)
+        self._say(self._merged.notes)
+        return self._merged.source(options, self.memory_limit, self._progress)
 
     def _say(self, notes: Iterable[Note]) -> None:
         """Warn of what was left out, once for every stream."""

@@ -10,7 +10,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -32,6 +32,7 @@ _HEAD_ROWS = 1 << 16
 _CSV_BLOCK = 1 << 23
 _BATCH_BYTES = 1 << 23  # a batch of Parquet is about as large as a block of CSV
 _FEWEST_ROWS = 1 << 12
+_LINES_AT_ONCE = 1 << 18
 _BYTES_OF_A_LINE = 12  # of a long table, at least
 _UNPACKED = 6  # times the size of packed text
 
@@ -304,6 +305,16 @@ class LongFiles:
 
             return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
         return sum(_bytes_of(piece.path) // _BYTES_OF_A_LINE for piece in self.pieces)
+
+    def batches(self, piece: Piece, columns: list[str]) -> Iterator[Any]:
+        """Yield the lines of a piece, many at a time."""
+        reader = replace(self.reader, batch_rows=max(self.reader.batch_rows, _LINES_AT_ONCE))
+        return reader.batches(piece, columns)
+
+    def by_row_group(self) -> LongFiles:
+        """Return the same table in smaller pieces: row groups of Parquet, whole files of other kinds."""
+        pieces = [part for piece in self.pieces for part in list_pieces(piece.path, by_row_group=True) or ()]
+        return replace(self, pieces=pieces)
 
 
 def _bytes_of(path: str) -> int:
