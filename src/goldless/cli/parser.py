@@ -283,11 +283,12 @@ def _engine(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("votes that do not fit in memory")
     group.add_argument(
         "--engine",
-        choices=("memory", "stream", "dask"),
-        help="read all at once, in batches, or on a Dask cluster (default: batches for folders and large files)",
+        choices=("memory", "stream", "dask", "spark"),
+        help="read all at once, in batches, or on a Dask or Spark cluster (default: batches for folders and large "
+        "files)",
     )
     group.add_argument(
-        "--scheduler", metavar="ADDRESS", help="address of the Dask scheduler (default: start workers here)"
+        "--scheduler", metavar="ADDRESS", help="address of the Dask scheduler or Spark master (default: start workers here)"
     )
 
 

@@ -1,4 +1,4 @@
-"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask cluster."""
+"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask or Spark cluster."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import goldless as gl
 from goldless.cli.facts import facts_of
 from goldless.cli.output import Progress
+from goldless.cli.spark import spark_session, spark_stream
 from goldless.io.write_back import writer_for
 from goldless.io.writing import IN_BATCHES, check_ending
 
@@ -22,8 +23,8 @@ _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told oth
 
 def is_streamed(arguments: argparse.Namespace) -> bool:
     """Whether votes are to be read in batches."""
-    if arguments.scheduler is not None and arguments.engine != "dask":
-        raise ValueError("--scheduler goes with --engine dask")
+    if arguments.scheduler is not None and arguments.engine not in ("dask", "spark"):
+        raise ValueError("--scheduler goes with --engine dask or spark")
     if arguments.engine is not None:
         return arguments.engine != "memory"
     path = Path(arguments.file)
@@ -57,12 +58,11 @@ def combine_stream(arguments: argparse.Namespace) -> None:
     options: dict[str, Any] = {} if arguments.structure is None else {"structure": arguments.structure}
     with _cluster(arguments) as client:
         with Progress("Counting and fitting", arguments.quiet) as progress:
-            stream = gl.VoteStream(
-                arguments.file,
-                **reading_options(arguments),
-                client=client,
-                progress=progress.update,
-            )
+            options_of_stream = {**reading_options(arguments), "progress": progress.update}
+            if arguments.engine == "spark":
+                stream = spark_stream(client, arguments.file, options_of_stream)
+            else:
+                stream = gl.VoteStream(arguments.file, **options_of_stream, client=client)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
@@ -108,6 +108,10 @@ def _write_labels(model: Any, stream: Any, output: str, anchors: Any) -> Any:
 @contextmanager
 def _cluster(arguments: argparse.Namespace) -> Iterator[Any]:
     """Yield a client of the cluster that was asked for, None if none was."""
+    if arguments.engine == "spark":
+        with spark_session(arguments.scheduler) as session:
+            yield session
+        return
     if arguments.engine != "dask":
         yield None
         return
