@@ -1,4 +1,4 @@
-"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask cluster."""
+"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask or Spark cluster."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from goldless.cli.facts import facts_of
 from goldless.cli.labels import print_labelled
 from goldless.cli.options import Options
 from goldless.cli.output import Progress
+from goldless.cli.spark import spark_session, spark_stream
 from goldless.cli.work import reading_options, simple_method
 from goldless.io.write_back import writer_for
 from goldless.io.writing import IN_BATCHES, check_ending
@@ -25,8 +26,8 @@ _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told oth
 
 def is_streamed(arguments: Options) -> bool:
     """Whether votes are to be read in batches."""
-    if arguments.scheduler is not None and arguments.engine != "dask":
-        raise ValueError("--scheduler goes with --engine dask")
+    if arguments.scheduler is not None and arguments.engine not in ("dask", "spark"):
+        raise ValueError("--scheduler goes with --engine dask or spark")
     if arguments.engine is not None:
         return arguments.engine != "memory"
     path = Path(arguments.file)
@@ -58,12 +59,11 @@ def combine_stream(arguments: Options) -> None:
     options: dict[str, Any] = {} if arguments.structure is None else {"structure": arguments.structure}
     with _cluster(arguments) as client:
         with Progress("Counting and fitting", arguments.quiet) as progress:
-            stream = gl.VoteStream(
-                arguments.file,
-                **reading_options(arguments),
-                client=client,
-                progress=progress.update,
-            )
+            options_of_stream = {**reading_options(arguments), "progress": progress.update}
+            if arguments.engine == "spark":
+                stream = spark_stream(client, arguments.file, options_of_stream)
+            else:
+                stream = gl.VoteStream(arguments.file, **options_of_stream, client=client)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
@@ -106,6 +106,10 @@ def _write_labels(model: Any, stream: Any, output: str, anchors: Any) -> Any:
 @contextmanager
 def _cluster(arguments: Options) -> Iterator[Any]:
     """Yield a client of the cluster that was asked for, None if none was."""
+    if arguments.engine == "spark":
+        with spark_session(arguments.scheduler) as session:
+            yield session
+        return
     if arguments.engine != "dask":
         yield None
         return

@@ -39,12 +39,12 @@ _BYTES_TO_READ_A_LINE = 64  # of a long table, into memory
 class VoteStream:
     r"""Votes that are read block by block, and never all at once.
 
-    Every estimator takes it for X. A path, a callable, an iterable of blocks or a Dask collection may also be passed
+    Every estimator takes it for X. A path, a callable, an iterable of blocks, a Dask or Spark collection may also be passed
     to an estimator as it is; this class is for those that need an option.
 
     Parameters
     ----------
-    source : path, callable, iterable of blocks, Dask DataFrame or Dask bag of blocks
+    source : path, callable, iterable of blocks, Dask DataFrame, Dask bag of blocks or Spark DataFrame
         A Parquet, Feather or CSV file or a folder of them: one row per item and one column per voter, or a long
         table, one row per vote, which is merged by item in a temporary folder if it is large (files of other kinds
         are read into memory); or blocks, each an array or frame of rows. A callable is called,
@@ -53,9 +53,9 @@ class VoteStream:
     format : str, optional
         Name of the format of files, if it is not found out rightly.
     item, voter, label : str, optional
-        Columns of a long table.
+        Columns of a long table, or of a long frame of Spark.
     id_column : str, optional
-        Column of files that names the items; found out if not given.
+        Column of files that names the items; found out if not given. Of a Spark DataFrame it has to be given.
     truth : str, optional
         Column of files with true labels: left out of the votes.
     ignore : iterable of str
@@ -166,6 +166,13 @@ class VoteStream:
             if frames is not None:
                 return self._open_long(frames, options, self.client or running_client())
             return open_dask(self.source, self.client, rules, known, self.memory_limit, self._progress)
+        if is_spark(self.source):
+            from goldless.io.spark import Columns, open_spark
+
+            said = self._options
+            no_votes = said.ignore if said.truth is None else said.ignore | {said.truth}
+            columns = Columns(said.item, said.voter, said.label, said.id_column, no_votes)
+            return open_spark(self.source, columns, rules, known, self._progress)
         return self._open_blocks(rules, known)
 
     def find_rows(self, items: Iterable[Any]) -> dict[Any, int]:
@@ -299,7 +306,7 @@ def as_stream(X: Any) -> VoteStream | None:
         return None
     if isinstance(X, list | tuple):
         return VoteStream(X) if len(X) and all(_is_table(part) for part in X) else None
-    if is_dask(X) or callable(X):
+    if is_dask(X) or is_spark(X) or callable(X):
         return VoteStream(X)
     if _is_table(X) or not hasattr(X, "__iter__") or hasattr(X, "__len__"):
         return None
@@ -309,6 +316,11 @@ def as_stream(X: Any) -> VoteStream | None:
 def is_dask(X: Any) -> bool:
     """Whether something is a collection of Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def is_spark(X: Any) -> bool:
+    """Whether something is a DataFrame of Spark."""
+    return type(X).__module__.partition(".")[0] == "pyspark" and hasattr(X, "mapInArrow")
 
 
 def row_names(table: Any) -> Beside:
