@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import goldless as gl
+from goldless.cli import labels
 from goldless.cli.display import write_json
 from goldless.cli.facts import facts_of
 from goldless.cli.labels import print_labelled
@@ -21,6 +22,7 @@ from goldless.cli.work import reading_options, simple_method
 from goldless.io.write_back import writer_for
 from goldless.io.writing import IN_BATCHES, check_ending
 
+_IN_MEMORY = "The truth was not scored: this kind of file is read all at once; pass --engine memory."
 _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
 
 
@@ -77,7 +79,7 @@ def combine_stream(arguments: Options) -> None:
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
     if arguments.truth is not None and score is None:
-        warned.append("The truth was not scored: this kind of file is read all at once; pass --engine memory.")
+        warned.append(labels.nothing_scored(arguments.truth) if written.confusion is not None else _IN_MEMORY)
     found = {
         "n_items": n_items,
         "classes": list(counts),
