@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import warnings
@@ -119,9 +120,23 @@ def _cluster(arguments: Options) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # what is lost is said once, by us
     try:
         client = Client(arguments.scheduler, timeout="10s") if arguments.scheduler else Client(dashboard_address=None)
     except OSError as error:
         raise ValueError(f"no Dask scheduler answers at {arguments.scheduler}: {error}") from None
-    with client:
+    try:
         yield client
+    except Exception as error:
+        if client.status == "running" and not _is_of_dask(error):
+            raise
+        raise ValueError(
+            f"the Dask cluster was lost before the labels were whole ({type(error).__name__}); nothing was written"
+        ) from None
+    finally:
+        client.close(timeout=5)
+
+
+def _is_of_dask(error: Exception) -> bool:
+    """Whether an error tells of lost workers or a lost scheduler, and not of the votes."""
+    return type(error).__module__.partition(".")[0] in ("distributed", "concurrent", "tornado", "asyncio")
