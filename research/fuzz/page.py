@@ -23,9 +23,14 @@ def table(counted: list[dict]) -> str:
     lines = ["| what | trials | failed | ended in | most memory |", "|---|---|---|---|---|"]
     for one in counted:
         ends = ", ".join(f"{count:,} {what}" for what, count in sorted(one["outcomes"].items(), key=lambda e: -e[1]))
-        lines.append(
-            f"| {_WHAT[one['name']]} | {one['trials']:,} | {len(one['failures'])} | {ends} | {one['megabytes']:,} MB |"
-        )
+        cells = [
+            _WHAT[one["name"]],
+            f"{one['trials']:,}",
+            str(len(one["failures"])),
+            ends,
+            f"{one['megabytes']:,} MB",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
