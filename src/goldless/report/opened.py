@@ -38,6 +38,8 @@ class Opened:
         Their distinct rows.
     rows : ndarray of shape (n_items,) or None
         Which items of the votes these are, if some are left out.
+    columns : ndarray of shape (n_voters,) or None
+        Which voters these are, if some are left out.
     remark : str
         What was left out of a crowd, in a sentence.
     """
@@ -46,6 +48,7 @@ class Opened:
     votes: Votes
     table: PatternTable
     rows: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None
     remark: str = ""
 
     @classmethod
@@ -58,8 +61,8 @@ class Opened:
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
-        model, votes, rows, remark = looked_at(model, votes)
-        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, remark)
+        model, votes, rows, columns, remark = looked_at(model, votes)
+        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, columns, remark)
 
     @property
     def fitted(self) -> Fitted:

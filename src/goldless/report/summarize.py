@@ -13,6 +13,7 @@ from goldless.diagnosis import Diagnosis, diagnose
 from goldless.diagnosis.reference_class import reference_class
 from goldless.diagnosis.result import Expectation
 from goldless.diagnosis.worth import expected_of_panel, unexplained_share
+from goldless.families import families_shown
 from goldless.kernels.sparse import dense_codes
 from goldless.plain import interval, plain, rounded
 from goldless.report.items import item_parts, pattern_parts
@@ -91,6 +92,8 @@ def _diagnose(
     opened: Opened, resamples: int | None, families: Any, progress: Callable[[float], None] | None
 ) -> Diagnosis:
     """Diagnose the distinct rows; where labels of rows are known, all rows."""
+    names = () if opened.fitted.voters is None else map(str, opened.fitted.voters)
+    families = families_shown(families, names, opened.columns)
     options = {"resamples": resamples, "families": families, "progress": progress}
     facts = opened.fitted.facts
     if facts is not None and len(facts.rows):
