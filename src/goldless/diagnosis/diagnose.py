@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEst
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
 from goldless.estimators.cut_numbers import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
-from goldless.families import families_of
+from goldless.families import families_of, families_shown
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
@@ -175,7 +175,7 @@ def diagnose(
         at_risk=panel.fitted.at_risk,
         dependence=dependence(panel, tests, independence),
         voters=panel.names,
-        families=families_of(panel.names, families),
+        families=families_of(panel.names, families_shown(families, panel.names, panel.columns)),
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
         n_items=panel.table.n_items,
         independence_pvalue=independence,

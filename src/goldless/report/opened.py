@@ -39,6 +39,8 @@ class Opened:
         Their distinct rows.
     rows : ndarray of shape (n_items,) or None
         Which items of the votes these are, if some are left out.
+    columns : ndarray of shape (n_voters,) or None
+        Which voters these are, if some are left out.
     remark : str
         What was left out of a crowd, in a sentence.
     said : Said or None
@@ -49,6 +51,7 @@ class Opened:
     votes: Votes
     table: PatternTable
     rows: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None
     remark: str = ""
     said: Said | None = None
 
@@ -65,8 +68,8 @@ class Opened:
         if isinstance(X, CutVotes) and X.said is not None:
             table, said = X.said.collapsed(X.codes, None)
             return cls(model, X, table, said=said)
-        model, votes, rows, remark = looked_at(model, votes)
-        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, remark)
+        model, votes, rows, columns, remark = looked_at(model, votes)
+        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, columns, remark)
 
     @property
     def fitted(self) -> Fitted:
