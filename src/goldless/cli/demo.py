@@ -1,4 +1,4 @@
-"""``goldless demo``: real votes of a real ensemble, everything done on them, scored at the end; and simulated ones."""
+"""``goldless demo``: real votes of a real ensemble, everything done on them, scored at the end."""
 
 from __future__ import annotations
 
