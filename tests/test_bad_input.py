@@ -396,7 +396,7 @@ def test_a_voter_without_information_changes_nothing(learner, column, position, 
     sentence = "No votes at all from" if np.isnan(column).all() else "Always the same vote from"
     with pytest.warns(VotesWarning) as caught:
         model = clone(learner).fit(crowded, truth)
-    sentence += f" column {position}: kept with accuracy 0.5, without influence."
+    sentence += f" column {position}: ignored (accuracy set to 0.5)."
     assert [str(warning.message) for warning in caught] == [sentence]
     others = np.arange(7) != position
     np.testing.assert_array_equal(accuracies(model)[:, others], accuracies(alone))

@@ -1,4 +1,4 @@
-"""Probabilities are calibrated where the model holds, and no label changes for it."""
+"""Probabilities are calibrated where the model holds, printed ones are no surer than one more voter; labels stay."""
 
 import numpy as np
 import pytest
@@ -43,14 +43,14 @@ def test_the_same_model_needs_no_calibration(rng):
     np.testing.assert_allclose(found, (1.0, 0.3), atol=1e-6)
 
 
-def test_probabilities_of_simulated_votes_are_calibrated_by_default():
+def test_probabilities_of_the_model_are_calibrated_on_simulated_votes():
     """Over panels whose class balance the prior pulls towards one half; see research/benchmarks/diagnosis.py."""
     plain, calibrated = np.zeros((10, 3)), np.zeros((10, 3))
     for seed in range(10):
         X, y = gl.simulate_votes(2000, [1] * 12, 0.5, group_accuracy=(0.6, 0.9), random_state=seed)
         model = gl.LatentSML().fit(X)
         pulled = model.predict_proba(X, calibration=(1.0, model.class_balance_))[:, 1]
-        calibrated += bins_of(model.predict_proba(X)[:, 1], y == 1)
+        calibrated += bins_of(model.predict_proba(X, calibration=model.fitted_.calibration)[:, 1], y == 1)
         plain += bins_of(pulled, y == 1)
         label = np.where(model.decision_function(X) > 0, 1, -1)
         np.testing.assert_array_equal(model.predict(X), label)  # whatever the probabilities
@@ -84,12 +84,42 @@ def test_exchanging_the_classes_exchanges_the_probabilities():
 def test_where_the_prior_gives_way_nothing_is_left_to_calibrate():
     X, _ = gl.simulate_votes(10_000, [1] * 8, 0.8, group_accuracy=(0.7, 0.9), random_state=1)
     model = gl.LatentSML().fit(X)
-    assert model.calibration_ == (1.0, model.class_balance_)
+    assert model.fitted_.calibration == (1.0, model.class_balance_)
 
 
 def test_known_labels_and_a_known_balance_enter_the_calibration():
     X, y = gl.simulate_votes(1000, [1] * 7, 0.4, group_accuracy=(0.65, 0.9), random_state=5)
     balanced = gl.LatentSML().fit(X, class_balance=0.7)
-    assert balanced.calibration_ == (1.0, pytest.approx(0.7))
+    assert balanced.fitted_.calibration == (1.0, pytest.approx(0.7))
+    assert abs(balanced.predict_proba(X)[:, 1].mean() - balanced.predict_proba(X, (1.0, 0.7))[:, 1].mean()) < 1e-6
     anchored = gl.LatentSML().fit(X, anchors=dict(enumerate(y[:500])))
-    assert abs(anchored.calibration_[1] - 0.7) < 0.05
+    assert abs(anchored.fitted_.calibration[1] - 0.7) < 0.05
+    assert log_loss(y > 0, anchored.predict_proba(X)[:, 1]) < log_loss(y > 0, balanced.predict_proba(X)[:, 1])
+
+
+def log_loss(positive, probability):
+    return -np.log(np.where(positive, probability, 1 - probability).clip(1e-3)).mean()
+
+
+def test_printed_probabilities_are_less_sure_and_keep_order_mean_and_labels():
+    X, _ = gl.simulate_votes(1000, [1] * 9, 0.2, group_accuracy=(0.65, 0.9), random_state=5)
+    model = gl.LatentSML().fit(X)
+    printed, own = (model.predict_proba(X, calibration=of)[:, 1] for of in (None, model.fitted_.calibration))
+    assert 0 < model.calibration_[0] < 1
+    assert printed.std() < own.std()
+    assert abs(printed.mean() - own.mean()) < 1e-6
+    order = np.argsort(own, kind="stable")
+    assert (np.diff(printed[order]) > -1e-9).all()
+    few = model.subset([0, 4, 5, 6])
+    assert few.calibration_ == model.calibration_
+
+
+@pytest.mark.filterwarnings("ignore::goldless.VotesWarning")
+def test_on_real_panels_printed_probabilities_are_better(data_folder):
+    losses = []
+    for name in ("crowd_zencrowd_us", "judge_llmbar_natural", "mrmc_federica", "shared_semeval2016_t3B_allruns"):
+        with np.load(data_folder / "panels" / f"{name}.npz", allow_pickle=False) as file:
+            X, y = file["votes"], file["truth"]
+        model = gl.LatentSML(missing=0).fit(X)
+        losses.append([log_loss(y > 0, model.predict_proba(X, of)[:, 1]) for of in (None, model.fitted_.calibration)])
+    assert np.mean(losses, axis=0)[0] < 0.7 * np.mean(losses, axis=0)[1]

@@ -12,17 +12,18 @@ import subprocess
 import sys
 import time
 
+import click
 import numpy as np
 import pytest
 
 import goldless as gl
 from goldless.cli import main, output
-from goldless.cli.demo import train_voters
-from goldless.cli.parser import build_parser
+from goldless.cli.app import app
+from goldless.cli.display import rendered, sentence, table, wants_colours, write_text
+from goldless.cli.ensemble import train_voters
 from goldless.cli.program import program
-from goldless.cli.screens import _cut
-from goldless.cli.terminal import Style, clean, shown_width
 from goldless.progress import listening
+from goldless.words import cell_width, clean, shortened
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +86,14 @@ def test_inspect_keeps_names_apart_in_eighty_columns(tmp_path, capsys):
     assert main(["inspect", str(tmp_path / "long.npz"), "--structure", "independent"]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
-    table = out[re.search("^voter +gr ", out, re.MULTILINE).start() : out.index("gr: one letter")].splitlines()
-    assert max(map(shown_width, table)) <= 80
-    assert len({shown_width(line[: line.index("|")]) for line in table[2:]}) == 1
+    lines = out[re.search("^Who is good +gr ", out, re.MULTILINE).start() : out.index("gr: group")].splitlines()
+    assert max(map(cell_width, lines)) <= 80
+    assert len({cell_width(line[: line.index("|")]) for line in lines[1:]}) == 1
     for number in range(13):
-        assert re.search(rf"~[^|]*r {number} ", out)
-    assert _cut("abcdefgh", 8) == "abcdefgh"
-    assert _cut("abcdefgh", 7) == "abc~fgh"
-    assert all(shown_width(_cut("老师" * 9, width)) in (width - 1, width) for width in range(4, 20))
+        assert re.search(rf"…[^|]*r {number} ", out)
+    assert shortened("abcdefgh", 8) == "abcdefgh"
+    assert shortened("abcdefgh", 7) == "abc…fgh"
+    assert all(cell_width(shortened("老师" * 9, width)) in (width - 1, width) for width in range(4, 20))
 
 
 def test_inspect_says_in_plain_words_what_has_no_interval(tmp_path, capsys):
@@ -181,7 +182,7 @@ def test_demo(tmp_path, capsys):
     page = tmp_path / "demo.html"
     assert main(["demo", "-o", str(page)]) == 0
     out = capsys.readouterr().out
-    assert "now look at the hidden truth" in out
+    assert "Now look at the hidden truth" in out
     assert "goldless report votes.csv -o report.html" in out
     assert page.read_text().startswith("<!doctype html>") or "<!doctype html>" in page.read_text()[:200]
 
@@ -251,7 +252,7 @@ def test_fewer_than_three_different_voters_are_labelled_and_nothing_is_claimed(r
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["inspct", "votes.csv"], "there is no 'inspct'; did you mean 'inspect'?"),
+        (["inspct", "votes.csv"], "goldless: there is no command 'inspct'; did you mean 'inspect'?"),
         (
             ["inspect", "votes.csv", "--thruth", "y"],
             "goldless inspect: there is no option --thruth; did you mean '--truth'?",
@@ -259,7 +260,7 @@ def test_fewer_than_three_different_voters_are_labelled_and_nothing_is_claimed(r
         (["combine", "f", "--engine", "strem"], "there is no 'strem'; did you mean 'stream'?"),
         (
             ["inspect", "my", "votes.csv"],
-            "there is one 'votes.csv' too many: a name with spaces needs quotation marks",
+            "goldless inspect: unexpected argument 'votes.csv' (quote names that contain spaces)",
         ),
     ],
 )
@@ -269,21 +270,46 @@ def test_misspelt_words_are_recognised(arguments, said, capsys):
     assert stop.value.code == 2
     err = capsys.readouterr().err
     assert said in err
-    assert err.startswith("usage: goldless")
+    assert len(err.splitlines()) == 2
     assert err.endswith("--help has the options and examples.\n")
 
 
-def test_the_parser_imports_nothing_heavy():
-    code = "import sys, goldless.cli.parser as p; p.build_parser(); print({'numpy', 'numba'} & set(sys.modules))"
+@pytest.mark.parametrize(
+    "arguments", [["--version"], ["--help"], ["inspect", "--help"], ["inspect", "nothing.csv"], ["compare", "a", "b"]]
+)
+def test_what_needs_no_votes_imports_nothing_heavy(arguments):
+    code = f"""
+import sys
+from goldless.cli import main
+try:
+    main({arguments!r})
+except SystemExit:
+    pass
+print({{"numpy", "numba", "pyarrow", "rich", "importlib.metadata"}} & set(sys.modules))
+"""
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout == "set()\n"
+    assert result.stdout.splitlines()[-1] == "set()"
+
+
+def test_what_nobody_foresaw_is_one_line_that_says_how_to_report_it(votes, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise RecursionError("too\ndeep")
+
+    monkeypatch.setattr("goldless.cli.work.read_votes", fail)
+    assert main(["inspect", str(votes)]) == 1
+    error = capsys.readouterr().err
+    assert re.fullmatch(
+        r"goldless: unforeseen RecursionError: too deep\. .* please report it.*--traceback.*\n", error
+    )
+    assert main(["inspect", str(votes), "--traceback"]) == 1
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
 def test_an_interrupt_is_one_line(votes, monkeypatch, capsys):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("goldless.cli.commands.read_votes", stop)
+    monkeypatch.setattr("goldless.cli.work.read_votes", stop)
     assert main(["report", str(votes), "-o", str(votes.parent / "never.html")]) == 130
     assert capsys.readouterr().err == "goldless: stopped; nothing is left half-written\n"
     assert not (votes.parent / "never.html").exists()
@@ -294,7 +320,7 @@ def test_wrong_usage_has_exit_code_two(capsys):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
         assert stop.value.code == 2
-    assert "usage: goldless" in capsys.readouterr().err
+    assert "goldless inspect: missing argument 'FILE'" in capsys.readouterr().err
 
 
 def test_an_existing_output_is_kept_unless_forced(votes, tmp_path, capsys):
@@ -515,15 +541,29 @@ def test_colours_where_they_are_wanted(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     for value, coloured in (("1", False), ("", True)):  # an empty NO_COLOR forbids nothing
         monkeypatch.setenv("NO_COLOR", value)
-        assert Style(Terminal()).colour == coloured
-        assert not Style(io.StringIO()).colour
-    assert "\x1b[1m" in Style(io.StringIO(), colour=True)("x", "bold")
+        assert wants_colours(Terminal()) == coloured
+        assert not wants_colours(io.StringIO())
+        assert ("\x1b[" in rendered([sentence("x", "bold red")], Terminal())) == coloured
+    assert rendered([sentence("x", "bold red")], io.StringIO()) == "x\n"
+
+
+def test_a_terminal_without_unicode_gets_the_nearest_letters():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    style = Style(stream)
-    "\n".join([style.bar(0.5, 10), style.rule(5)]).encode("ascii")
+    write_text(rendered([sentence("one", bullet="•"), sentence("老")], stream), stream)
+    stream.flush()
+    assert stream.buffer.getvalue() == b"* one\n?\n"
 
 
-def test_progress_tells_the_time_left(monkeypatch):
+def test_narrow_terminals_cut_tables_and_never_commands(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = [["a voter with quite a long name", "0.75", "0.60-0.88"]] * 2
+    text = rendered([table(["voter", "accuracy", "interval"], rows, "<>>")])
+    assert max(map(len, text.splitlines())) <= 40
+    long = rendered([sentence("--id-column " + "x" * 60)])
+    assert "x" * 60 in long
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -531,19 +571,20 @@ def test_progress_tells_the_time_left(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(output, "_PATIENCE", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
     with output.Progress("Reading") as progress:
-        progress.update(0.25)
-        while "[" not in terminal.getvalue().replace("\x1b[", ""):
+        while progress._bar is None:
             time.sleep(0.01)
-    assert "Reading [#####" in terminal.getvalue()
-    assert "s left" in terminal.getvalue()
-    assert terminal.getvalue().endswith("\r\x1b[K")
-    assert progress.line(3.0).endswith(" 25 %, 9 s left")
-    quiet = Terminal()
-    monkeypatch.setattr(sys, "stderr", quiet)
-    with output.Progress("Reading", quiet=True):
-        pass
-    assert quiet.getvalue() == ""
+        progress.update(0.25)
+        progress.take("a stage", 0.5)
+        progress.take("a stage", 0.4)  # a bar never goes back
+        assert progress._bar.tasks[0].completed == 0.5
+    assert "Reading" in terminal.getvalue()
+    for quiet, stream in ((True, Terminal()), (False, io.StringIO())):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with output.Progress("Reading", quiet=quiet) as progress:
+            progress.take("a stage", 0.5)
+        assert stream.getvalue() == ""
 
 
 def test_the_library_tells_its_stages_and_nobody_hears_by_default(votes):
@@ -555,18 +596,6 @@ def test_the_library_tells_its_stages_and_nobody_hears_by_default(votes):
     np.testing.assert_array_equal(told.groups_, quiet.groups_)
     assert {"searching for groups", "estimating accuracies"} <= {stage for stage, _ in heard}
     assert all(0 <= share <= 1 for _, share in heard)
-    progress = output.Progress("Fitting")
-    progress.hear("searching for groups", 0.5)
-    assert progress.line(4.0) == "Fitting: searching for groups [##########..........]  50 %, 4 s left"
-    progress.hear("searching for groups", 0.4)
-    assert " 50 %" in progress.line(4.0)
-    for width in (20, 40, 60, 80, 200):
-        assert len(progress.line(4.0, width)) < width
-    assert progress.line(4.0, 60).endswith("[######.....]  50 %, 4 s left")
-    progress.hear("searching for groups", 1.0)
-    assert progress.line(4.0) == "Fitting: searching for groups … 4 s"
-    progress.hear("estimating accuracies", 0.0)
-    assert progress.line(4.0) == "Fitting: estimating accuracies … 4 s"
 
 
 # -- help ---------------------------------------------------------------------------------------------------
@@ -582,12 +611,12 @@ def test_version_and_help(capsys):
 
 
 def helps():
-    parser = build_parser()
-    yield parser.format_help()
-    for action in parser._actions:
-        for command in (getattr(action, "choices", None) or {}).values():
-            if hasattr(command, "format_help"):
-                yield command.format_help()
+    group = app()
+    ctx = click.Context(group, info_name="goldless")
+    yield group.get_help(ctx)
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        yield command.get_help(click.Context(command, ctx, info_name=name))
 
 
 def test_examples_of_the_help_work_when_pasted(tmp_path, monkeypatch, capsys):
@@ -621,17 +650,19 @@ def test_examples_of_the_help_work_when_pasted(tmp_path, monkeypatch, capsys):
 def test_completion(shell, tmp_path, capsys):
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    assert "inspect" in script
-    assert "id-column" in script
-    if shell == "bash":
-        words = [["ins"], ["report", "--trut"], ["combine", "v.csv", "--engine", "s"], ["completion", "z"]]
-        words += [["inspect", "v.csv", "--truth", ""], ["inspect", "my"]]
-        ask = script
-        for line in words:
-            ask += f"\nCOMP_WORDS=(goldless {shlex.join(line)}); COMP_CWORD={len(line)}; _goldless"
-            ask += '; (IFS=,; echo "${COMPREPLY[*]}")'
-        (tmp_path / "my votes.csv").touch()
-        result = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=False, cwd=tmp_path)
-        assert result.stdout.splitlines() == ["inspect", "--truth", "stream", "zsh", "", "my votes.csv"]
-    elif shutil.which(shell):  # it is at least a script of that shell
+    assert "_GOLDLESS_COMPLETE" in script
+    if shutil.which(shell):  # it is at least a script of that shell
         subprocess.run([shell, "-n"], input=script, text=True, check=True)
+    words = {
+        "ins": "inspect",
+        "report --trut": "--truth",
+        "combine v.csv --engine s": "stream",
+        "completion z": "zsh",
+    }
+    for typed, offered in words.items():
+        line = ["goldless", *typed.split(" ")]
+        asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(line) - 1)}
+        if shell == "fish":
+            asked["COMP_CWORD"] = line[-1]
+        result = run(env={**os.environ, **asked, "_GOLDLESS_COMPLETE": f"{shell}_complete"})
+        assert offered in re.split(r"[,\t\n]", result.stdout), (typed, result.stdout)

@@ -127,7 +127,7 @@ def test_expected_accuracies_hold_those_of_the_labels(simulated, fitted, diagnos
     for method, accuracy in scored.items():
         low, high = diagnosis.expectation(method).model_interval
         assert low - 0.01 < accuracy < high + 0.01
-    assert diagnosis.expectation("best single voter").voter in diagnosis.voters
+    assert diagnosis.expectation("voter thought best").voter in diagnosis.voters
     with pytest.raises(KeyError, match="coin"):
         diagnosis.expectation("coin")
 
@@ -180,16 +180,18 @@ def test_duplicate_items_are_weights(simulated, fitted):
 def test_the_verdict_says_that_majority_will_do(rng):
     codes = independent_model(0.5, [0.8] * 7, [0.8] * 7).sample(5000, rng)[0]
     found = quick(fit(codes), codes)
-    assert found.verdict.startswith("Use the majority vote, which is expected to do as well")
+    assert found.use == "majority"
+    assert found.verdict.startswith("Use the majority vote, which gives the same labels")
 
 
-def test_the_verdict_names_a_voter_that_beats_the_panel(rng):
+def test_what_a_model_expects_of_one_voter_is_no_advice(rng):
     codes = independent_model(0.5, [0.99] + [0.55] * 6, [0.99] + [0.55] * 6).sample(5000, rng)[0]
     model = gl.LatentSML(structure="independent").fit(codes)
     found = quick(model, codes)
-    best = found.expectation("best single voter")
+    best = found.expectation("voter thought best")
     assert best.voter == "voter 0"
     assert best.balanced_accuracy >= found.expectation("majority vote").balanced_accuracy
+    assert found.use == "combined"
 
 
 def test_facts_and_other_models_can_be_diagnosed(simulated):
@@ -218,7 +220,8 @@ def test_probabilities_are_calibrated_where_the_model_holds_and_tempered_where_n
     found = quick(model, X)
     assert found.fit_pvalue < 0.05
     assert 0 < found.calibration.temper < 1
-    plain, tempered = model.predict_proba(X), model.predict_proba(X, calibration=found.calibration)
+    own = model.fitted_.calibration
+    plain, tempered = (model.predict_proba(X, calibration=of) for of in (own, found.calibration))
     doubt = np.abs(np.log(tempered[:, 1] / tempered[:, 0]) - np.log(plain[:, 1] / plain[:, 0]))
     assert doubt.max() > 0
     agree = (tempered[:, 1] > 0.5) == (plain[:, 1] > 0.5)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import references
 from goldless import TreeModel, random_model
 from goldless.maths.em import Dirichlet, ExpectedCounts, even_model, run_em
-from goldless.votes.passes import GroupedPatterns
+from goldless.votes.grouped import GroupedPatterns
 from goldless.votes.rows import PatternTable
 from strategies import codes_for, random_rows, seeds, tree_models
 

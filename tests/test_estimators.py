@@ -24,7 +24,7 @@ from goldless import (
 )
 from goldless.io.encode import encode_votes
 from goldless.maths.em import Dirichlet, run_em
-from goldless.votes.passes import GroupedPatterns
+from goldless.votes.grouped import GroupedPatterns
 from goldless.votes.rows import PatternTable
 from references_votes import dawid_skene, majority
 

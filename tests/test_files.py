@@ -233,7 +233,7 @@ BAD = {
     "all missing": (b"a,b,c\nNA,,NA\n,null,\n", "all votes are missing"),
     "text": (b"a,b,note\n" + b"".join(b"yes,no,n%d\n" % i for i in range(60)), "shares no label with the others"),
     "bad json": (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
-    "json lists": (b'{"a": [1, 2]}\n{"a": [1, 2, 3]}\n', "plain values"),
+    "json lists": (b'{"a": [1, 2]}\n{"a": [1, 2, 3]}\n', "hold lists without a list of their voters"),
     "json object": (b'{"a": 1}\n', "holds one JSON object, not votes on several items"),
     "json scalar": (b'{"a": 1}\n3\n', "line 2 is not a JSON object"),
     "cut parquet": (b"PAR1" + b"\0" * 50, "damaged Parquet"),

@@ -22,6 +22,8 @@ from goldless.io.readers import registry
 from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.presets import Preset
 from goldless.io.readers.vcf import trimmed
+from goldless.io.write_back import TOOLS
+from goldless.votes.votes import Votes
 
 SAMPLES = Path(os.environ.get("GOLDLESS_DATA", "nowhere")) / "formats"
 
@@ -60,7 +62,7 @@ COUNTS = {
     "survivor/merged.vcf": (52, 6, 312),
     "survivor/sarek_consensus.vcf": (52, 6, 312),
     "toloka": (60, 6, 360),
-    "vcf_single_callers": (21, 3, 63),
+    "vcf_single_callers": (21, 3, 61),
     "vcf_somaticseq/Consensus.sSNV.vcf.gz": (78, 6, 468),
     "vcf_somaticseq_joined/present_na.csv": (153, 7, 806),
     "wrench": (60, 6, 243),
@@ -79,7 +81,7 @@ QUESTIONS = {
     "mt_bench/gpt-4_single.jsonl": ("one-voter", "votes of one voter, 'gpt-4', on 160 items"),
     "openai_evals_log": ("one-voter", "votes of one voter, 'gpt-4', on 60 items"),
     "promptfoo/redteam_tracing_results.json": ("one-vote", "10 votes of 2 voters on 10 items"),
-    "snorkel": ("several", "holds files of several formats"),
+    "snorkel": ("several", "holds 3 files of numpy"),
     "snorkel/L_train.pkl": ("pickle", "never loaded"),
     "survivor": ("several", "name callers in different ways"),
     "vcf_single_callers/NA12878-10-gatk.vcf": ("one-voter", "the calls of one caller"),
@@ -120,7 +122,15 @@ def test_a_format_that_is_named_is_read_even_with_one_voter():
 @pytest.mark.real_data
 def test_seven_somatic_callers_joined_are_nearly_right():
     """Absent is not "no": with zeros instead the labels would tell SNVs from indels, 77.8 % right."""
-    table = gl.read_votes(SAMPLES / "vcf_somaticseq", truth="Varsim.somatic.truth.vcf", every_call=True)
+    every = gl.read_votes(SAMPLES / "vcf_somaticseq", truth="Varsim.somatic.truth.vcf", every_call=True)
+    table = gl.read_votes(SAMPLES / "vcf_somaticseq", truth="Varsim.somatic.truth.vcf")
+    for one in (table, every):
+        labels = gl.LatentSML().fit(one).predict(one)
+        assert gl.balanced_accuracy(one.truth, labels) >= 0.96
+    filtered = (table.votes.codes != every.votes.codes).sum()
+    assert filtered == 24  # each of them is no vote
+    assert (every.votes.codes - table.votes.codes).sum() == 2 * filtered
+    table = every
     assert (table.n_items, table.n_voters, table.at_least) == (153, 7, 1)
     joined = pd.read_csv(SAMPLES / "vcf_somaticseq_joined" / "present_na.csv").set_index("site")
     assert set(map(str, table.items)) == set(joined.index)
@@ -128,8 +138,6 @@ def test_seven_somatic_callers_joined_are_nearly_right():
     theirs = joined.loc[table.items, table.voters].fillna(-1).astype(int)
     assert (ours != theirs).any(axis=1).sum() <= 1  # four bases for four, which the study takes for an indel
     np.testing.assert_array_equal(table.truth, joined.loc[table.items, "truth"])
-    labels = gl.LatentSML().fit(table.votes).predict(table.votes)
-    assert gl.balanced_accuracy(table.truth, labels) >= 0.96
     notes = " ".join(map(str, table.notes))
     assert "Missing, not 'no', where a caller never calls a type (Scalpel: SNV" in notes
     assert "MuSE: indel" in notes
@@ -447,6 +455,30 @@ def test_databases_and_workbooks(tmp_path):
     table_like(table, ["a", "b"], [[0, 2], [1, -1], [1, 1]])
 
 
+def test_sheets_of_other_programs(tmp_path):
+    pytest.importorskip("python_calamine")
+    space = 'xmlns:{0}="urn:oasis:names:tc:opendocument:xmlns:{0}:1.0"'
+    rows = [["id", "a", "b"], ["x", "yes", "no"], ["y", "no", "no"], ["z", "no", "yes"]]
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    body = "".join(f"<table:table-row>{''.join(map(cell.format, row))}</table:table-row>" for row in rows)
+    names = " ".join(map(space.format, ("office", "table", "text")))
+    sheet = f'<office:spreadsheet><table:table table:name="S">{body}</table:table></office:spreadsheet>'
+    with zipfile.ZipFile(tmp_path / "votes.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        manifest = 'xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"'
+        archive.writestr("META-INF/manifest.xml", f"<m:manifest {manifest}/>")
+        archive.writestr(
+            "content.xml",
+            f"<office:document-content {names}><office:body>{sheet}</office:body></office:document-content>",
+        )
+    table = gl.read_votes(tmp_path / "votes.ods")
+    table_like(table, ["a", "b"], [[1, 0], [0, 0], [0, 1]], ["no", "yes"])
+    assert table.how.startswith("Read as Excel, sheet 'S'")
+    (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0" + b"\0" * 600)
+    with pytest.raises(VotesError, match="spreadsheet that cannot be read"):
+        gl.read_votes(tmp_path / "old.xls")
+
+
 def workbook(rows):
     """An .xlsx of one sheet, as small as they come."""
     main_space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -534,7 +566,7 @@ def test_callers_are_joined_and_absent_is_not_no(tmp_path):
         "1:10:A:G": {"one": 1, "three": 1, "two": 1},
         "1:20:A:G": {"one": 1, "three": 0, "two": 0},
         "1:20:A:T": {"one": 1, "three": 1, "two": 0},
-        "1:30:A:G": {"one": 0, "three": 0, "two": 1},
+        "1:30:A:G": {"one": -1, "three": 0, "two": 1},  # its own filter rejects it: neither yes nor no
         "1:50:AT:A": {"one": 1, "three": -1, "two": 1},
         "1:51:AT:A": {"one": 0, "three": -1, "two": 1},
     }
@@ -543,7 +575,75 @@ def test_callers_are_joined_and_absent_is_not_no(tmp_path):
     assert "truth.vcf was left out" in said
     assert "(three: indel)" in said
     assert gl.read_votes(tmp_path, truth="truth.vcf").truth.tolist() == [1, 0, 0, 0, 0, 0]
-    assert gl.read_votes(tmp_path, every_call=True).votes.codes.sum() == table.votes.codes.sum() + 1
+    assert gl.read_votes(tmp_path, every_call=True).votes.codes.sum() == table.votes.codes.sum() + 2
+    assert "1 calls that a caller's own filter rejects were read as no vote" in said
+
+
+def test_what_only_filters_reject_is_labelled_and_not_fitted(tmp_path):
+    rng = np.random.default_rng(1)
+    real = rng.random(300) < 0.4
+    callers = {}
+    for name in "abcde":
+        called = np.where(real, rng.random(300) < 0.85, rng.random(300) < 0.12)
+        callers[name] = [
+            call(10 * i, filters="PASS" if rng.random() < 0.9 else "weak") for i in np.flatnonzero(called)
+        ]
+    callers["a"] += [call(10 * i, filters="junk") for i in range(300, 900)]  # candidates that it writes and rejects
+    write(tmp_path, **{f"{name}.vcf": vcf(*records) for name, records in callers.items()})
+    table = gl.read_votes(tmp_path)
+    calls = (table.votes.codes == 1).any(axis=1)
+    assert (~calls).sum() >= 600
+    model = gl.LatentSML().fit(table)
+    alone = gl.LatentSML().fit(Votes(table.votes.codes[calls], table.votes.classes, table.votes.voters, at_least=1))
+    np.testing.assert_allclose(model.confusion_, alone.confusion_, atol=1e-9)
+    assert model.unseen_.items == pytest.approx(alone.unseen_.items)
+    assert not model.predict(table)[~calls].any()
+    assert gl.LatentSML(at_least=0).fit(table).class_balance_ < model.class_balance_  # all rows, if that is asked for
+
+
+def test_samples_are_callers_only_if_somebody_says_so(tmp_path):
+    trio = [call(1, "A", "G", "PASS", ".", "1", "0/1", "1/1", "./.")]
+    trio += [call(2, "A", "G", "PASS", ".", "1", "0/0", "0/1", "1|1")]
+    text = vcf(*trio, samples="abc")
+    write(tmp_path, **{"trio.vcf": text})
+    with pytest.raises(VotesError, match=r"holds 3 samples and does not say who called them.*format='vcf_samples'"):
+        gl.read_votes(tmp_path / "trio.vcf")
+    rows = [[1, 1, 0], [0, 1, 1]]
+    table_like(gl.read_votes(tmp_path / "trio.vcf", format="vcf_samples"), ["a", "b", "c"], rows)
+    write(tmp_path, **{"merged.vcf": text.replace("#CHROM", "##bcftools_mergeCommand=merge\n#CHROM")})
+    table_like(gl.read_votes(tmp_path / "merged.vcf"), ["a", "b", "c"], rows)
+
+
+def test_files_of_one_caller_are_not_two(tmp_path):
+    write(tmp_path, **{"s.strelka.snvs.vcf": vcf(call(1)), "s.strelka.indels.vcf": vcf(call(2, "AT", "A"))})
+    with pytest.raises(VotesError, match="hold the calls of one caller"):
+        gl.read_votes(tmp_path)
+    write(tmp_path, **{"s.mutect2.filtered.vcf": vcf(call(1), call(2, "AT", "A"))})
+    assert gl.read_votes(tmp_path).voters == ["mutect2", "strelka"]
+
+
+def test_what_isec_left_out_cannot_be_learnt_from(tmp_path):
+    write(tmp_path, **{"sites.txt": "1\t1\tA\tG\t110\n1\t2\tA\tG\t011\n", "README.txt": "bcftools isec -n=2 -p o"})
+    with pytest.raises(VotesError, match=r"lists only what bcftools isec -n=2 chose.*run bcftools isec -n \+1"):
+        gl.read_votes(tmp_path)
+
+
+def test_bcf_is_read_as_the_vcf_it_holds(tmp_path):
+    pysam = pytest.importorskip("pysam")
+    callers = vcf(call(1, info="CALLERS=a,b"), call(2, info="CALLERS=b,c"), info=[("CALLERS", "x")])
+    write(tmp_path, **{"v.vcf": callers.replace("#CHROM", "##contig=<ID=1>\n#CHROM")})
+    text = pysam.VariantFile(str(tmp_path / "v.vcf"))
+    with text, pysam.VariantFile(str(tmp_path / "v.bcf"), "wb", header=text.header) as binary:
+        for record in text:
+            binary.write(record)
+    table_like(gl.read_votes(tmp_path / "v.bcf"), ["a", "b", "c"], [[1, 1, 0], [0, 1, 1]], [0, 1])
+
+
+def test_sets_name_all_callers_wherever_their_names_come(tmp_path):
+    records = [call(1, info="set=Intersection"), call(2, info="set=a-filterInb"), call(3, info="set=c")]
+    write(tmp_path, **{"s.vcf": vcf(*records, info=[("set", "x")])})
+    table_like(gl.read_votes(tmp_path / "s.vcf"), ["a", "b", "c"], [[1, 1, 1], [1, -1, 0], [0, 0, 1]])
+    assert gl.read_votes(tmp_path / "s.vcf", every_call=True).votes.codes[1].tolist() == [1, 1, 0]
 
 
 def test_files_that_name_their_callers(tmp_path):
@@ -559,7 +659,8 @@ def test_files_that_name_their_callers(tmp_path):
         call(2, "A", "G", "PASS", ".", "1", "0/0", "0/1", "1|1"),
         samples="abc",
     )
-    combined = vcf(call(1, info="set=a-b"), call(2, info="set=filterIna-b-c"), info=[("set", "x")])
+    merged = merged.replace("#CHROM", "##bcftools_mergeVersion=1.20\n#CHROM")
+    combined = vcf(call(1, info="set=a-b"), call(2, info="set=b-c"), info=[("set", "x")])
     for number, text in enumerate((callers, vector, tool, merged, combined)):
         write(tmp_path, **{f"{number}.vcf": text})
         table = gl.read_votes(tmp_path / f"{number}.vcf")
@@ -704,6 +805,200 @@ def test_rows_that_tools_import(tmp_path):
     reviewed = [json.loads(line) for line in (tmp_path / "out.prodigy.jsonl").read_text().splitlines()]
     assert [line["_input_hash"] for line in reviewed] == list(frame.index)
     assert {line["answer"] for line in reviewed} == {"accept", "reject"}
+
+
+def choices(frame, **names):
+    """What five voters say of every item, as answers of Label Studio."""
+    kinds = {"type": "choices", "to_name": "text", **names}
+    return [
+        [{"completed_by": v, "result": [{**kinds, "value": {"choices": [frame[v][i]]}}]} for v in frame]
+        for i in frame.index
+    ]
+
+
+def files_of_tools(frame):
+    """The same votes in the files of tools that labels are written back to."""
+    passed = frame == "spam"
+    yield (
+        "label_studio",
+        "tasks.json",
+        [
+            {"id": 9 + i, "data": {"text": "x"}, "annotations": [*choices(frame, from_name="q")[i], *other]}
+            for i, other in zip(frame.index, choices(frame, from_name="other"), strict=True)
+        ],
+    )
+    flat = {"q.responses.users": list(frame), "q.responses.status": ["submitted"] * 5}
+    yield "argilla", "flat.json", [{"id": f"r{i}", "q.responses": frame.loc[i].tolist(), **flat} for i in frame.index]
+    yield (
+        "argilla",
+        "nested.json",
+        [
+            {"id": i, "_server_id": "s", "responses": {"q": [{"value": frame[v][i], "user_id": v} for v in frame]}}
+            for i in frame.index
+        ],
+    )
+    yield (
+        "prodigy",
+        "marks.jsonl",
+        [
+            {"_input_hash": i, "_task_hash": -i, "answer": "accept", "accept": [frame[v][i]], "_annotator_id": v}
+            for i in frame.index
+            for v in frame
+        ],
+    )
+    yield (
+        "langfuse",
+        "scores.jsonl",
+        [
+            {
+                "traceId": f"t{i // 2}",
+                "observationId": f"o{i}",
+                "name": v,
+                "value": int(passed[v][i]),
+                "dataType": "BOOLEAN",
+            }
+            for i in frame.index
+            for v in frame
+        ],
+    )
+    yield (
+        "phoenix",
+        "spans.jsonl",
+        [
+            {"span_id": f"s{i}", "annotation_name": v, "annotator_kind": "LLM", "label": frame[v][i]}
+            for i in frame.index
+            for v in frame
+        ],
+    )
+    yield (
+        "langsmith",
+        "results.jsonl",
+        [
+            {"id": f"run-{i}", "input.q": "x", **{f"feedback.{v}": int(passed[v][i]) for v in frame}}
+            for i in frame.index
+        ],
+    )
+    yield (
+        "promptfoo",
+        "out.json",
+        {
+            "results": {
+                "version": 3,
+                "results": [
+                    {
+                        "testIdx": i,
+                        "promptIdx": 0,
+                        "prompt": {"raw": "p"},
+                        "vars": {},
+                        "success": True,
+                        "namedScores": {"old": 1},
+                        "gradingResult": {
+                            "componentResults": [
+                                {"pass": bool(passed[v][i]), "assertion": {"type": "llm-rubric", "provider": v}}
+                                for v in frame
+                            ]
+                        },
+                    }
+                    for i in frame.index
+                ],
+            }
+        },
+    )
+    yield (
+        "inspect",
+        "log.json",
+        {
+            "eval": {"task": "t", "task_id": "1", "eval_id": "2", "model": "m"},
+            "samples": [
+                {"id": i // 2, "epoch": i % 2 + 1, "scores": {v: {"value": "IC"[int(passed[v][i])]} for v in frame}}
+                for i in frame.index
+            ],
+        },
+    )
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_what_is_written_is_read_back(number, tmp_path):
+    frame = crowd(tmp_path)
+    tool, name, content = list(files_of_tools(frame))[number]
+    write(tmp_path, **{name: lines(content) if name.endswith("jsonl") else content})
+    source = tmp_path / name
+    more = ["--question", "q"] if tool == "label_studio" else []
+    table = gl.read_votes(source, question="q" if more else None)
+    assert (table.format, table.n_items, table.n_voters) == (tool, len(frame), 5)
+    run("combine", source, *more, "-o", tmp_path / "labels.csv", "-q")
+    expected = pd.read_csv(tmp_path / "labels.csv", dtype=str)
+    ending = dict(TOOLS)[tool][0]
+    out = tmp_path / f"out.{tool}{ending}"
+    run("combine", source, *more, "-o", out, "-q")
+    labels, p = expected["label"].tolist(), expected.iloc[:, 2].astype(float).tolist()
+    positive = expected.columns[2].removeprefix("probability of ")
+    sure = [one if label == positive else 1 - one for label, one in zip(labels, p, strict=True)]
+    if tool in ("label_studio", "argilla", "prodigy", "langfuse", "phoenix"):
+        again = gl.read_votes(out, format=tool)
+        column = again.votes.codes[:, again.voters.index("goldless")]
+        assert [str(again.votes.classes[code]) for code in column] == labels
+        assert list(map(str, again.items)) == expected.iloc[:, 0].tolist()
+    if tool == "label_studio":
+        tasks = json.loads(out.read_text())
+        assert {task["predictions"][0]["result"][0]["from_name"] for task in tasks} == {"q"}
+        assert [task["predictions"][0]["score"] for task in tasks] == pytest.approx(sure)
+    elif tool == "langfuse":  # an observation has its trace beside it
+        assert pd.read_csv(out)["traceId"].tolist() == [f"t{i // 2}" for i in frame.index]
+    elif tool == "langsmith":
+        rows = pd.read_csv(out)
+        assert rows.columns.tolist() == ["run_id", "key", "score"]
+        assert rows.run_id.tolist() == [f"run-{i}" for i in frame.index]
+        assert rows.score.tolist() == pytest.approx(p)
+    elif tool == "promptfoo":
+        scores = [result["namedScores"] for result in json.loads(out.read_text())["results"]["results"]]
+        assert [score["goldless"] for score in scores] == pytest.approx(p)
+        assert {score["old"] for score in scores} == {1}
+        assert gl.read_votes(out).n_votes == table.n_votes
+    elif tool == "inspect":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [(row["id"], row["epoch"]) for row in rows] == [(i // 2, i % 2 + 1) for i in frame.index]
+        assert [row["goldless_label"] for row in rows] == labels
+
+
+def test_lines_of_lm_eval_are_written_for_every_task(tmp_path):
+    frame = crowd(tmp_path)
+    for task in ("x", "y"):
+        for v in frame:
+            records = [
+                {
+                    "doc_id": i,
+                    "resps": [],
+                    "filtered_resps": [],
+                    "metrics": ["acc"],
+                    "acc": float(frame[v][i] == "spam"),
+                }
+                for i in frame.index
+            ]
+            write(tmp_path, **{f"runs__{v}__samples_{task}_2026-01-01T00-00-00.jsonl": lines(records)})
+    run("combine", tmp_path / "runs", "-o", tmp_path / "out.lm_eval.jsonl", "-q")
+    rows = [json.loads(line) for line in (tmp_path / "out.lm_eval.jsonl").read_text().splitlines()]
+    assert len(rows) == 80
+    assert all(0.5 <= row["goldless_p"] <= 1 for row in rows)
+
+
+def test_callers_files_give_one_file_that_tools_of_the_trade_take(tmp_path):
+    pysam = pytest.importorskip("pysam")
+    rng = np.random.default_rng(0)
+    real = rng.random(200) < 0.5
+    for name in ("a", "b c;d", "e", "f", "g"):
+        found = np.flatnonzero(np.where(real, rng.random(200) < 0.9, rng.random(200) < 0.1))
+        records = [call(10 + 5 * i, filters="PASS" if rng.random() < 0.9 else "low") for i in found]
+        write(tmp_path, **{f"{name}.vcf": vcf(*records)})
+    run("combine", str(tmp_path / "*.vcf"), "-o", tmp_path / "joined.vcf.gz", "-q", "--force")
+    pysam.tabix_index(str(tmp_path / "joined.vcf.gz"), preset="vcf")
+    table = gl.read_votes(str(tmp_path / "*.vcf"))
+    with pysam.VariantFile(str(tmp_path / "joined.vcf.gz")) as file:
+        header, records = str(file.header), list(file)
+    assert [f"{r.chrom}:{r.pos}:{r.ref}:{r.alts[0]}" for r in records] == list(table.items)
+    assert [r.info["NCALLERS"] for r in records] == (table.votes.codes == 1).sum(axis=1).tolist()
+    assert all(0 <= r.info["GOLDLESS_P"][0] <= 1 for r in records)
+    assert "unseen=" in header
 
 
 # -- plug-ins -----------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from sklearn.metrics import roc_auc_score
 import goldless as gl
 from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, SpectralMetaLearner, VotesError
 from goldless.cli import main
-from goldless.fitting.numbers import RankedVotes, intercept_keeping, weighted_ranks
+from goldless.fitting.calibration import intercept_keeping
+from goldless.fitting.numbers import RankedVotes, weighted_ranks
 from goldless.io.encode import encode_votes
 from goldless.kernels.isotonic import order_counts
 from goldless.maths.covariance import covariance_of, covariance_of_values
@@ -153,7 +154,7 @@ def test_order_is_the_isotonic_regression(seed):
 
 def test_two_even_bins_have_the_prior_of_labels():
     ordered = Ordered(np.full((1, 2), 0.5), np.array([2]), np.array([[0.0, 1.0]]), strength=1.5)
-    np.testing.assert_allclose(ordered.pseudo_votes()[0], [[1.0, 0.5], [0.5, 1.0]])
+    np.testing.assert_allclose(ordered.pseudo_votes[0], [[1.0, 0.5], [0.5, 1.0]])
 
 
 def test_em_in_order_never_falls_and_ends_in_order():

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from goldless.votes.rows import PatternTable, Rows
 from references_votes import pattern_counts
 
+pytestmark = pytest.mark.usefixtures("small_and_large")
+
 
 @st.composite
 def weighted_codes(draw, max_items=60, max_voters=20, n_voters=None):
@@ -84,7 +86,7 @@ def test_any_chunking_gives_the_same_table(rng):
 
 def test_tables_of_different_voters_do_not_add():
     three, four = (PatternTable.of(np.zeros((2, m), dtype=np.int8)) for m in (3, 4))
-    with pytest.raises(ValueError, match="tables of 3 and 4 voters do not add"):
+    with pytest.raises(ValueError, match="cannot merge: 3 voters and 4 voters"):
         three + four
 
 

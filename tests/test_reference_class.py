@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -131,6 +132,10 @@ def test_signs_of_a_disaster():
     assert not safe.high
     assert Risk(300, 40, 0.88, 0.3).high
     assert Risk(30, 40, 1.0, 0.0).high  # fewer items than voters
+    unlike = Risk(1_000, 15, 0.86, 0.3, misfit=2.0)
+    assert unlike.high
+    assert not replace(unlike, misfit=1.0).high  # many items say that the model holds
+    assert replace(unlike, n_items=300, misfit=1.0).high
     ranks = [Risk(n_items, 10, 0.95, 0.05).rank for n_items in (20, 100, 1_000, 50_000)]
     assert ranks == sorted(ranks)
     assert Risk(500, 10, 0.9, 0.3).rank < Risk(500, 10, 0.98, 0.3).rank < Risk(500, 10, 0.98, 0.0).rank

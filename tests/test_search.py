@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import goldless as gl
-from goldless.kernels.covariance_fit import refit, weighted_residual
 from goldless.maths.checks import relabel
+from goldless.maths.structure.descent import Covariances, Grouping
 from goldless.maths.structure.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
 from goldless.maths.structure.prices import group_prices, weak_group_prices
 from goldless.maths.structure.search import covariance_misfit, likely_partitions, search_structure
@@ -42,8 +42,9 @@ def test_the_residual_is_the_sum_over_pairs(seed):
     weight = rng.random((7, 7)) * (rng.random((7, 7)) < 0.8)
     weight = (weight + weight.T) * ~np.eye(7, dtype=bool)
     loading, coupling = rng.normal(size=7), rng.random(7)
-    computed = weighted_residual(covariance, weight, groups, loading, coupling)
-    assert computed == pytest.approx(slow_residual(covariance, weight, groups, loading, coupling))
+    state = Grouping(groups, np.bincount(groups, minlength=7), loading, coupling)
+    data = Covariances(covariance, weight, 0.0)
+    assert data.refit(state, 0) == pytest.approx(slow_residual(covariance, weight, groups, loading, coupling))
 
 
 @given(seed=seeds)
@@ -54,9 +55,8 @@ def test_the_true_structure_fits_the_population(seed):
     covariance = model.population_covariance()
     weight = np.ones_like(covariance) - np.eye(10)
     size = np.bincount(model.groups, minlength=10)
-    loading, coupling = model.v_on.copy(), np.where(size > 1, 0.7, 1.0)
-    value = refit(covariance, weight, model.groups.copy(), size, loading, coupling, 0.0, 3000, 1e-12)
-    assert value < 1e-6
+    state = Grouping(model.groups.copy(), size, model.v_on.copy(), np.where(size > 1, 0.7, 1.0))
+    assert Covariances(covariance, weight, 0.0).refit(state, 3000, 1e-12) < 1e-6
 
 
 @pytest.mark.parametrize("sizes", [[5] + [1] * 15, [6, 4, 3] + [1] * 12, [8] + [1] * 12])
@@ -307,8 +307,8 @@ def test_what_votes_cannot_tell_apart(n_voters, rng):
     for row in partitions:
         size = np.bincount(row, minlength=n_voters)
         loading = np.sqrt(np.abs(covariance).mean()) * np.ones(n_voters)
-        start = row.copy(), size, loading, np.where(size > 1, 0.7, 1.0)
-        residual[row.tobytes()] = refit(covariance, weight, *start, -1.0, 20_000, 1e-13)
+        start = Grouping(row.copy(), size, loading, np.where(size > 1, 0.7, 1.0))
+        residual[row.tobytes()] = Covariances(covariance, weight, -1.0).refit(start, 20_000, 1e-13)
     for row in partitions:
         same = {other.tobytes() for other in indistinguishable(row)}
         for other in partitions:

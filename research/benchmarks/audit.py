@@ -1,10 +1,11 @@
 """How often intervals of an audit hold on real panels, and how wide they are beside those of plain random samples.
 
-``python -m research.benchmarks.audit [draws] [panel ...]`` with ``GOLDLESS_DATA`` naming the folder of the panels.
-Each panel is fitted once without its truth; then many audits are drawn and answered with the truth, at 30, 50 and 100
-labels (not above 60 % of the items). Beside the truth there are made-up ones: labels that are a coin's, perfect
-labels, labels of which nine in ten are wrong. ``sequential`` instead of a number of draws measures audits that look
-after every label.
+``python -m research.benchmarks.audit [two | many | sequential] [DRAWS] [panel ...]`` with ``GOLDLESS_DATA`` set.
+Each panel is fitted once without its truth; then many audits are drawn and answered with the
+truth, at 30, 50 and 100 labels (not above 60 % of the items). What an audit sees of a stratum are counts, and these
+are hypergeometric: they are drawn as such, in some designs for each panel. Beside the truth there are made-up ones:
+labels that are a coin's, perfect labels, labels of which nine in ten are wrong. ``sequential`` draws audits that look
+again and again and stop when the interval is narrow.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,19 +25,24 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 import goldless as gl
+from goldless.diagnosis.audit_design import make_design, margins_of
+from goldless.diagnosis.audit_estimate import Sample, intervals
 from goldless.metrics import balanced_accuracy
 from research.benchmarks.timing import print_table
 
 _SIZES = (30, 50, 100)
 _LARGEST_SHARE = 0.6
+_DESIGNS = 8  # of each panel and number of labels: ties of the score are broken at random
+_DRAWS = 2000  # behind an interval: half of what an audit takes
+_NARROW = 0.3  # width at which a sequential audit stops
 
 
-def panels(names: list[str]) -> dict[str, tuple[Any, NDArray]]:
-    """Fit every panel, or those that are named; return what labels it and the codes of its truth."""
+def panels(names: list[str], many: bool) -> dict[str, tuple[Any, NDArray]]:
+    """Fit every panel of two or of more classes, or those that are named; return what labels it and its truth."""
     folder = Path(os.environ["GOLDLESS_DATA"]) / "panels"
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     found = {}
-    for name in names or sorted(index):
+    for name in names or sorted(name for name, entry in index.items() if entry["multiclass"] == many):
         with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
             votes, truth = file["votes"], file["truth"]
         with warnings.catch_warnings():
@@ -53,27 +61,45 @@ def labelling(classes: NDArray, labels: NDArray, scores: NDArray) -> Any:
     )
 
 
+def samples(model: Any, truth: NDArray, n: int, draws: int) -> Iterator[Sample]:
+    """Yield what audits of ``n`` labels see: of every stratum a hypergeometric count of each kind of item."""
+    classes = np.asarray(model.classes_)
+    order = np.argsort(classes)
+    predicted, true = (order[np.searchsorted(classes, labels, sorter=order)] for labels in (model.labels, truth))
+    scores = np.asarray(model.decision_function(None), dtype=np.float64)
+    scores = np.stack([-scores / 2, scores / 2], axis=1) if scores.ndim == 1 else scores
+    margins, rng = margins_of(scores, predicted), np.random.default_rng(n)
+    for _ in range(_DESIGNS):
+        design = make_design(predicted, margins, n, rng)
+        kinds, counts = np.unique(np.stack([design.stratum, predicted, true]), axis=1, return_counts=True)
+        drawn = np.zeros((draws // _DESIGNS, kinds.shape[1]))
+        for stratum, number in enumerate(design.drawn.tolist()):
+            here = kinds[0] == stratum
+            drawn[:, here] = rng.multivariate_hypergeometric(counts[here], number, len(drawn))
+        for seen in drawn:
+            kept = seen > 0
+            yield Sample(design.size, design.block, *kinds[:, kept], seen[kept], len(classes))
+
+
 def measure(model: Any, truth: NDArray, n: int, draws: int) -> dict[str, float]:
     """Return how often intervals held and how wide they were, of audits and of simple random samples."""
-    true = {
-        "balanced_accuracy": balanced_accuracy(truth, model.labels),
-        "accuracy": float((truth == model.labels).mean()),
-    }
+    true = {"balanced_accuracy": balanced_accuracy(truth, model.labels), "accuracy": np.mean(truth == model.labels)}
     rng = np.random.default_rng(n)
     rows: dict[str, list[float]] = {}
-    for seed in range(draws):
-        plan = gl.audit(model, None, n, random_state=seed)
-        outcome = plan.estimate({row: truth[row] for row in plan.rows})
+
+    def add(name: str, value: float, low: float, high: float) -> None:
+        rows.setdefault(f"{name} held", []).append(low - 1e-9 <= value <= high + 1e-9)
+        rows.setdefault(f"{name} width", []).append(high - low)
+
+    for sample in samples(model, truth, n, draws):
+        found = intervals(sample, rng, draws=_DRAWS)
         for name, value in true.items():
-            low, high = outcome.interval[name]
-            rows.setdefault(f"{name} held", []).append(low - 1e-9 <= value <= high + 1e-9)
-            rows.setdefault(f"{name} width", []).append(high - low)
+            add(name, float(value), *found[name])
         if len(model.classes_) == 2:
-            sample = rng.choice(len(truth), n, replace=False)
+            plain = rng.choice(len(truth), n, replace=False)
             for way in ("exact", "mid-p"):
-                low, high = of_random_sample(truth[sample], model.labels[sample], model.classes_, way == "mid-p")
-                rows.setdefault(f"{way} held", []).append(low - 1e-9 <= true["balanced_accuracy"] <= high + 1e-9)
-                rows.setdefault(f"{way} width", []).append(high - low)
+                ends = of_random_sample(truth[plain], model.labels[plain], model.classes_, way == "mid-p")
+                add(way, float(true["balanced_accuracy"]), *ends)
     return {name: float(np.mean(values)) for name, values in rows.items()}
 
 
@@ -92,6 +118,7 @@ def of_random_sample(truth: NDArray, labels: NDArray, classes: NDArray, mid_p: b
     return max(value - np.sqrt(below), 0.0), min(value + np.sqrt(above), 1.0)
 
 
+@cache
 def rate_interval(right: int, number: int, mid_p: bool) -> tuple[float, float]:
     """Return the 95 % interval of a rate: Clopper and Pearson's, or its mid-p version."""
     if number == 0:
@@ -118,80 +145,102 @@ def altered(model: Any, truth: NDArray, how: str) -> NDArray:
     return np.where(rng.random(len(truth)) < wrong, other, model.labels)
 
 
-def sequential(found: dict[str, tuple[Any, NDArray]], draws: int = 100, n: int = 100) -> None:
-    """Say how often any interval of an audit that looks after every label misses the truth."""
+def sequential(found: dict[str, tuple[Any, NDArray]], draws: int, n: int = 100) -> None:
+    """Say how often all looks of an audit hold, and how often the last does if one stops at the first narrow one.
+
+    Who labels all rows has an interval at the plain level at the end: the stop counts it.
+    """
     rows = []
     for name, (model, truth) in found.items():
         if n > _LARGEST_SHARE * len(truth):
             continue
         true = balanced_accuracy(truth, model.labels)
-        held = []
+        held, at_stop, labels = [], [], []
         for seed in range(draws):
             plan = gl.audit(model, None, n, random_state=seed)
-            ends = [
-                plan.estimate({row: truth[row] for row in plan.rows[:look]}, anytime=True).interval[
-                    "balanced_accuracy"
-                ]
-                for look in plan.looks
-            ]
-            held.append(all(low - 1e-9 <= true <= high + 1e-9 for low, high in ends))
-        rows.append((name, f"{100 * np.mean(held):.1f}", str(plan.looks)))
-        print(*rows[-1], flush=True)
-    print_table("sequential audits", ("panel", "all looks held %", "looks"), rows)
-    print(f"mean {np.mean([float(row[1]) for row in rows]):.1f}")
+            told = [{row: truth[row] for row in plan.rows[:look]} for look in plan.looks]
+            ends = [plan.estimate(known, anytime=True).interval["balanced_accuracy"] for known in told]
+            good = [low - 1e-9 <= true <= high + 1e-9 for low, high in ends]
+            held.append(all(good))
+            narrow = [place for place, (low, high) in enumerate(ends[:-1]) if high - low <= _NARROW]
+            if narrow:
+                at_stop.append(good[narrow[0]])
+            else:
+                low, high = plan.estimate(told[-1]).interval["balanced_accuracy"]
+                at_stop.append(low - 1e-9 <= true <= high + 1e-9)
+            labels.append(plan.looks[narrow[0]] if narrow else n)
+        rows.append((name, np.mean(held), np.mean(at_stop), np.mean(labels)))
+    rows.append(("mean", *(np.mean([row[place] for row in rows]) for place in (1, 2, 3))))
+    header = ("panel", "all looks held %", f"held % at the first width below {_NARROW}", "labels")
+    print_table(
+        "Sequential audits",
+        header,
+        [(name, f"{100 * every:.1f}", f"{100 * last:.1f}", f"{number:.0f}") for name, every, last, number in rows],
+    )
 
 
 def run(found: dict[str, tuple[Any, NDArray]], draws: int) -> None:
     """Print coverage and width for every number of labels, then by family."""
+    header = (
+        *("labels", "panels", "held %", "lowest family", "lowest panel", "width", "to exact / mid-p"),
+        *("those held", "accuracy held %", "its width"),
+    )
     for way in ("real", "coin", "perfect", "nine in ten wrong"):
-        lines = []
+        lines, by_size = [], {}
         for n in _SIZES:
             of_panels = {}
             for name, (model, truth) in found.items():
                 if n <= _LARGEST_SHARE * len(truth):
                     told = truth if way == "real" else altered(model, truth, way)
-                    of_panels[name] = measure(model, told, n, draws if way == "real" else max(draws // 4, 20))
-            families: dict[str, list[float]] = {}
-            for name, row in of_panels.items():
-                families.setdefault(name.split("_")[0], []).append(row["balanced_accuracy held"])
-            by_family = {name: np.mean(values) for name, values in families.items()}
-            lowest = min(by_family, key=lambda name: by_family[name])
-            rows = list(of_panels.values())
-            ratio = {
-                kind: np.median([row["balanced_accuracy width"] / row[f"{kind} width"] for row in rows])
-                if "exact width" in rows[0]
-                else np.nan
-                for kind in ("exact", "mid-p")
-            }
-            lines.append(
-                (
-                    str(n),
-                    str(len(rows)),
-                    f"{100 * np.mean([row['balanced_accuracy held'] for row in rows]):.1f}",
-                    f"{100 * by_family[lowest]:.1f} {lowest}",
-                    f"{100 * min(row['balanced_accuracy held'] for row in rows):.0f}",
-                    f"{100 * np.median([row['balanced_accuracy width'] for row in rows]):.1f}",
-                    f"{ratio['exact']:.2f} / {ratio['mid-p']:.2f}",
-                    f"{100 * np.mean([row.get('exact held', np.nan) for row in rows]):.1f} / "
-                    f"{100 * np.mean([row.get('mid-p held', np.nan) for row in rows]):.1f}",
-                    f"{100 * np.mean([row['accuracy held'] for row in rows]):.1f}",
-                    f"{100 * np.median([row['accuracy width'] for row in rows]):.1f}",
-                )
-            )
-            print(way, lines[-1], flush=True)
-            if way == "real":
-                print({name: round(100 * float(value), 1) for name, value in by_family.items()}, flush=True)
-        header = (
-            *("labels", "panels", "held %", "lowest family", "lowest panel", "width", "to exact / mid-p"),
-            *("those held", "accuracy held %", "its width"),
-        )
+                    of_panels[name] = measure(model, told, n, draws if way == "real" else draws // 4)
+            by_size[n] = of_family(of_panels)
+            lines.append(summary(n, of_panels, by_size[n]))
         print_table(way, header, lines)
+        rows = [(name, *(f"{100 * of.get(name, np.nan):.1f}" for of in by_size.values())) for name in by_size[30]]
+        print_table(f"{way}: held % by family", ("family", *map(str, _SIZES)), rows)
+        sys.stdout.flush()
+
+
+def of_family(of_panels: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return how often the intervals of balanced accuracy held in each family of panels."""
+    families: dict[str, list[float]] = {}
+    for name, row in of_panels.items():
+        families.setdefault(name.split("_")[0], []).append(row["balanced_accuracy held"])
+    return {name: float(np.mean(values)) for name, values in families.items()}
+
+
+def summary(n: int, of_panels: dict[str, dict[str, float]], by_family: dict[str, float]) -> tuple[str, ...]:
+    """Return one line of the table."""
+    rows, lowest = list(of_panels.values()), min(by_family, key=lambda name: by_family[name])
+
+    def mean(name: str) -> str:
+        return f"{100 * np.mean([row.get(name, np.nan) for row in rows]):.1f}"
+
+    def median(name: str) -> str:
+        return f"{100 * np.median([row[name] for row in rows]):.1f}"
+
+    ratio = [
+        np.median([row["balanced_accuracy width"] / row.get(f"{kind} width", np.nan) for row in rows])
+        for kind in ("exact", "mid-p")
+    ]
+    return (
+        str(n),
+        str(len(rows)),
+        mean("balanced_accuracy held"),
+        f"{100 * by_family[lowest]:.1f} {lowest}",
+        f"{100 * min(row['balanced_accuracy held'] for row in rows):.0f}",
+        median("balanced_accuracy width"),
+        f"{ratio[0]:.2f} / {ratio[1]:.2f}",
+        f"{mean('exact held')} / {mean('mid-p held')}",
+        mean("accuracy held"),
+        median("accuracy width"),
+    )
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:]
-    of_names = panels(asked[1:])
-    if asked and asked[0] == "sequential":
-        sequential(of_names)
+    what, number, *names = [*sys.argv[1:], *("two", "400")[len(sys.argv) - 1 :]]
+    ready = panels(names, many=what == "many")
+    if what == "sequential":
+        sequential(ready, int(number))
     else:
-        run(of_names, int(asked[0]) if asked else 400)
+        run(ready, int(number))

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 import goldless as gl
-from goldless.votes.passes import GroupedPatterns
+from goldless.votes.grouped import GroupedPatterns
 from goldless.votes.rows import PatternTable
 from research.benchmarks.timing import best_of, print_table
 

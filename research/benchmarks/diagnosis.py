@@ -25,7 +25,7 @@ from goldless.maths.tree import TreeModel, independent_rates
 from research.benchmarks.timing import print_table
 
 FIRST_SEED = 9_500_000
-WAYS = ("combined", "majority vote", "best single voter")
+WAYS = ("combined", "majority vote", "voter thought best")
 
 
 def independence_pvalue(X: np.ndarray, rng: np.random.Generator) -> float:
@@ -116,7 +116,7 @@ def coverage(n_panels: int) -> None:
             fit_alarms += found.fit_pvalue < 0.05
             add_held(held, found, true)
             votes = np.where(np.isnan(X.astype(float)), 0, X)
-            best = found.voters.index(found.expectation("best single voter").voter)
+            best = found.voters.index(found.expectation("voter thought best").voter)
             labels = (model.predict(X), gl.MajorityVote().fit_predict(X), None)
             for way, of in zip(WAYS, labels, strict=True):
                 if of is None:

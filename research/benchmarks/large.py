@@ -33,7 +33,7 @@ import numpy as np
 
 import goldless as gl
 from goldless.kernels.threads import thread_count
-from goldless.votes.passes import GroupedPatterns
+from goldless.votes.grouped import GroupedPatterns
 from goldless.votes.rows import PatternTable
 from research.experiments.measure import measured as with_memory
 

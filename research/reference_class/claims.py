@@ -34,10 +34,10 @@ def claims_of(X: NDArray, y: NDArray, missing: Any) -> dict[str, Any]:
     codes = np.searchsorted(classes, y)
     labels = {"combined": model.predict(X), "majority vote": gl.MajorityVote(missing=missing).fit(X).predict(X)}
     labels["Dawid-Skene"] = gl.LatentSML(missing=missing, structure="independent").fit(X).predict(X)
-    best = diagnosis.expectation("best single voter").column
+    best = diagnosis.expectation("voter thought best").column
     single = np.where(X[:, best] == missing, labels["majority vote"], X[:, best])
     true = {name: gl.balanced_accuracy(y, found) for name, found in labels.items()}
-    true["best single voter"] = gl.balanced_accuracy(y, single)
+    true["voter thought best"] = gl.balanced_accuracy(y, single)
     expected = {row.method: row.balanced_accuracy for row in diagnosis.expected}
     if X.shape[1] >= _PANEL_OF:
         voters = choose_panel(model.fitted_, _PANEL, None, None, (), ())

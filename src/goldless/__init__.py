@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from importlib import import_module as _import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
@@ -38,7 +37,7 @@ if _TYPE_CHECKING:
     from goldless.simulate import random_model, simulate_votes
     from goldless.votes.votes import Votes
 
-__version__ = _version("goldless")
+__version__ = "0.2.0"
 
 __all__ = [
     "AmbiguousReadingWarning",

@@ -38,6 +38,8 @@ HINTS = {
     "own-names": "give every voter its own name",
     "rows-are-items": "rows are items and columns are voters",
     "keep-one": "keep one of them",
+    "say-which": "{repeats:'last'} (or first, most) says which counts",
+    "list-of-voters": "give each voter a column, or put their names in a list of the same length",
     "plain-values": "votes are plain values",
     "encoding": "save it as UTF-8, or pass its {encoding}, such as latin-1 or utf-16",
     "delimiter": "if another character separates its columns, pass it as {delimiter}",
@@ -54,6 +56,10 @@ HINTS = {
     "wrong-guess": "if that is not what they are, name the columns by {item}, {voter} and {label}",
     "more-callers": "pass a folder with the files of other callers on the same sample",
     "every-call": "{every_call:True} takes them for calls",
+    "at-least": "{at_least:1} if not",
+    "samples-are-callers": "if they are callers of one sample, as bcftools merge writes them, pass "
+    "{format:'vcf_samples'}; otherwise pass a folder of the callers' files",
+    "isec-all": "run bcftools isec -n +1",
     "use-truth-file": "to score against it, pass its name as {truth}",
     "all-workers": "read the files with annotations of all workers",
     "full-report": "download the full report",
@@ -63,12 +69,13 @@ HINTS = {
     "no-pickle": "save votes as numbers or fixed-width strings",
     "one-kind": "keep one kind in a folder",
     "install": "pip install {library}",
+    "allow-more": "read it in a stream, or set the environment variable GOLDLESS_MAX_BYTES to a larger number",
     "drawn-only": "only items that an audit drew can measure; labels that were chosen may be used as anchors",
     "read-again": "pass a path, or a callable that returns a new iterator",
 }
 _PARAMETERS = (
     *("missing", "classes", "positive", "unknown", "id_column", "ignore", "item", "voter", "label", "truth"),
-    *("encoding", "delimiter", "format", "every_call", "golden", "table", "question"),
+    *("encoding", "delimiter", "format", "every_call", "at_least", "repeats", "golden", "table", "question"),
     *("kind", "positive_from", "lower_is_positive"),
 )
 
@@ -209,7 +216,7 @@ class LabelsAtRiskWarning(VotesWarning):
 
 
 class AmbiguousReadingWarning(VotesWarning):
-    """Two readings explain the votes almost equally well, and the message says what would settle it.
+    """Two groupings explain the votes almost equally well, and the message says what would decide.
 
     Examples
     --------

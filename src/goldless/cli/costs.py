@@ -1,4 +1,4 @@
-"""Costs of voters from a small file: one row a voter, its name and its cost."""
+"""Costs of voters from a small file: one row per voter, its name and its cost."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_costs(path: str) -> dict[str, float]:
             raise ValueError(f"{where}: {name!r} is there twice")
         costs[name] = cost
     if not costs:
-        raise ValueError(f"{path} holds no costs; write one line a voter, such as: voter,cost")
+        raise ValueError(f"{path} holds no costs; write one line per voter, such as: voter,cost")
     return costs
 
 

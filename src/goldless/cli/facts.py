@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from goldless.cli.costs import named_voters
 from goldless.cli.names import voter_names
+from goldless.cli.options import Options
 from goldless.io.open import VoteStream
 from goldless.spelling import nearest
 from goldless.votes.source import VoteSource
@@ -19,7 +19,7 @@ _LABEL_COLUMNS = ("label", "truth", "gold")
 _SUMS_TO_ONE = 0.005  # shares are written with two digits or more
 
 
-def facts_of(arguments: argparse.Namespace, votes: Votes | VoteStream) -> dict[str, Any]:
+def facts_of(arguments: Options, votes: Votes | VoteStream) -> dict[str, Any]:
     """Return the keyword arguments of ``LatentSML.fit`` that the options say, and ``at_least`` of the estimator."""
     facts: dict[str, Any] = {}
     if arguments.at_least is not None:
@@ -132,6 +132,11 @@ def _reasons(questions: Any, classes: list[str]) -> list[str]:
 
 def describe_questions(questions: Any, n_asked: int) -> str:
     """Return one sentence on what the labels would be good for."""
+    if not questions.open and questions.enough:
+        return (
+            "No other grouping that fits as well would change many labels, but on panels like this labels failed "
+            f"more often: label {questions.enough} of these items before you use them."
+        )
     if not questions.open:
         return (
             "Nothing is open: no other grouping that fits as well would change many labels. Labels of these "

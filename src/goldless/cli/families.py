@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 from pathlib import Path
 
+from goldless.cli.options import Options
 from goldless.families import families_of
 
 _PREFIX = "prefix"
 
 
-def families_from(arguments: argparse.Namespace, voters: list[str]) -> tuple[str | None, ...]:
+def families_from(arguments: Options, voters: list[str]) -> tuple[str | None, ...]:
     """Return the family of each voter as --families says, or as names share it."""
     given = getattr(arguments, "families", None)
     if given is None or given == _PREFIX:

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
-
-from goldless.cli.commands import write_json, write_lines
-from goldless.cli.terminal import Style
-from goldless.io.readers.registry import list_formats
-from goldless.io.write_back import TOOLS
-from goldless.io.writing import ENDINGS
+from goldless.cli.options import Options, command
 
 
-def run(arguments: argparse.Namespace) -> None:
+@command(
+    "formats",
+    "list the formats that votes are read from, and written to",
+    """\
+  goldless formats
+  goldless formats --json
+""",
+)
+def run(options: Options) -> None:
     """List the formats."""
+    from goldless.cli.display import line, sentence, show, write_json
+    from goldless.io.readers.registry import list_formats
+    from goldless.io.write_back import TOOLS
+    from goldless.io.writing import ENDINGS
+
     formats = list_formats()
     endings = [*ENDINGS, ".vcf", ".vcf.gz", *(f".{tool}{ending}" for tool, (ending, _) in TOOLS.items())]
-    if arguments.json:
+    if options.json:
         write_json({"read": dict(formats), "write": endings})
         return
     width = max(len(name) for name, _ in formats)
-    style = Style()
-    lines = [f"{style(name.ljust(width), 'bold')}  {title}" for name, title in formats]
-    if not arguments.quiet:
+    lines = [line(f"{name.ljust(width)}  {title}") for name, title in formats]
+    if not options.quiet:
         lines = [
-            "Votes are read from these; the first line of every command says which it was. --as NAME forces one.",
-            "",
+            sentence(
+                "Votes are read from these; the first line of every command says which it was. --as NAME forces one."
+            ),
+            line(""),
             *lines,
-            "",
-            f"Labels are written to files that end in {' '.join(endings)}.",
+            line(""),
+            sentence(f"Labels are written to files that end in {' '.join(endings)}."),
         ]
-    write_lines(lines)
+    show(lines)

@@ -7,32 +7,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.cli.display import heading, line, sentence
 from goldless.cli.names import voter_names
-from goldless.cli.terminal import Style, clean
 from goldless.votes.votes import Votes
+from goldless.words import cell_width, clean, shortened
 
 _BARS = "▁▂▃▄▅▆▇█"
 _TWO_CLASSES = 0.95
 
 
-def number_lines(model: Any, votes: Votes, style: Style) -> list[str]:
+def number_lines(model: Any, votes: Votes) -> list[Any]:
     """Return a line for each voter, and whether the numbers are of two classes or of one scale."""
-    names = [clean(name) for name in voter_names(votes)]
-    width = max(map(len, names))
-    positive = clean(str(model.classes_[1]))
-    lines = ["", style("Where each voter turns", "bold") + f" (AUC, and Pr({positive}) over its bins, low to high)"]
+    names = [shortened(clean(name), 32) for name in voter_names(votes)]
+    width = max(map(cell_width, names))
+    positive = shortened(clean(str(model.classes_[1])), 20)
+    lines = [heading(f"Where each voter turns (AUC, and the share of {positive} over its bins, low to high)")]
     facts = zip(names, model.turning_point_, model.direction_, model.auc_, model.severity_, strict=True)
     for (name, point, direction, auc, severity), table in zip(facts, model.emission_, strict=True):
         turn = f"{'from' if direction >= 0 else 'below'} {point:.4g}: {positive}"
         turn = "never turns" if np.isnan(point) else turn
         strict = "" if np.isnan(severity) else f"  severity {severity:+.2g}"
-        lines.append(f"  {name:<{width}}  {turn:<18} {auc:.2f}  {_bars(table)}{strict}")
+        space = " " * (width - cell_width(name))
+        lines.append(line(f"  {name}{space}  {turn:<18} {auc:.2f}  {_bars(table)}{strict}"))
     if model.scale_or_classes_ < _TWO_CLASSES:
         lines.append(
-            "These numbers look like one scale rather than two classes: where to cut is your choice "
-            "(--positive-from); labels of about 40 items would set it (--anchors)."
+            sentence(
+                "These numbers look like one scale rather than two classes: where to cut is your choice "
+                "(--positive-from); labels of about 40 items would set it (--anchors)."
+            )
         )
-    lines.append("Figures of single voters and of groups are those of votes cut where each voter turns.")
+    lines.append(sentence("Figures of single voters and of groups are those of votes cut where each voter turns."))
     return lines
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 import time
@@ -11,12 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from goldless.cli.terminal import clean
 from goldless.progress import listening
 from goldless.whole_file import whole_file
+from goldless.words import clean
 
 _PATIENCE = 2.0  # seconds before a bar is shown
-_AS_GOOD_AS_DONE = 0.995  # what is left then is another stage, which tells nothing of itself
 
 
 def check_output(path: str | None, force: bool, source: str | None = None) -> None:
@@ -68,64 +66,76 @@ def write_output(path: str | None, data: bytes) -> None:
 class Progress:
     """A bar on standard error, shown after two seconds, and only on a terminal.
 
-    ``update(share)`` says how much is done, and the time left follows; without it only the time gone is shown.
-    Within the block what the library tells of its stages (:mod:`goldless.progress`) is shown too, each stage with a
-    bar and a time left of its own.
+    ``update(share)`` says how much is done, and the time left follows. Within the block what the library reports of
+    its stages (:mod:`goldless.progress`) is shown too, each stage with a bar and a time left of its own.
     """
 
     def __init__(self, what: str, quiet: bool = False):
-        self._what, self._stage, self._share, self._start = what, "", 0.0, time.monotonic()
-        self._listening = listening(self.hear)
-        self._shown = False
-        self._active = not quiet and sys.stderr.isatty()
-        self._done = threading.Event()
+        self._what, self._stage, self._share = what, "", 0.0
+        self._listening = listening(self.take)
+        self._bar: Any = None
+        self._lock = threading.Lock()
+        active = not quiet and sys.stderr.isatty()
+        self._timer = threading.Timer(_PATIENCE, self._show) if active else None
 
     def update(self, share: float) -> None:
         """Say which share is done."""
-        self._share = share
+        self.take(self._stage, share)
 
-    def hear(self, stage: str, share: float) -> None:
-        """Take in what the library tells; a bar never goes back."""
-        if stage != self._stage:
-            self._stage, self._share, self._start = stage, 0.0, time.monotonic()
-        self._share = max(self._share, share)
+    def take(self, stage: str, share: float) -> None:
+        """Take in how far a stage is; a bar never goes back."""
+        new = stage != self._stage
+        self._share = share if new else max(self._share, share)
+        self._stage = stage
+        with self._lock:
+            if self._bar is not None:
+                if new:
+                    self._bar.reset(self._bar.task_ids[0], total=None)
+                self._draw()
 
-    def line(self, gone: float, width: int = 80) -> str:
-        """Return the bar after so many seconds, in a line of a terminal so wide."""
-        what = f"{self._what}: {self._stage}" if self._stage else self._what
-        if not 0 < self._share < _AS_GOOD_AS_DONE:
-            return f"{what} … {gone:.0f} s"[: width - 1]
-        left = gone * (1 - self._share) / self._share
-        figures = f"{100 * self._share:3.0f} %, {left:.0f} s left"
-        room = min(width - len(what) - len(figures) - 5, 20)
-        full = round(max(room, 0) * self._share)
-        bar = f" [{'#' * full}{'.' * (room - full)}]" if room >= 5 else ""
-        return f"{what}{bar} {figures}"[: width - 1]
+    def _show(self) -> None:
+        """Start the bar."""
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        with self._lock:
+            if self._timer is None:  # the work was done meanwhile
+                return
+            self._bar = Bars(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=20),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(compact=True),
+                console=Console(file=sys.stderr),
+                transient=True,
+            )
+            self._bar.add_task(self._what, total=None)
+            self._draw()
+            self._bar.start()
+
+    def _draw(self) -> None:
+        task = self._bar.task_ids[0]
+        total = 1.0 if self._share > 0 else None  # a stage that says nothing of itself has a bar that only moves
+        description = f"{self._what}: {self._stage}" if self._stage else self._what
+        self._bar.update(task, description=description, total=total, completed=self._share)
 
     def __enter__(self) -> Progress:
         self._listening.__enter__()
-        if self._active:
-            self._thread = threading.Thread(target=self._draw, daemon=True)
-            self._thread.start()
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._listening.__exit__(*error)
-        if self._active:
-            self._done.set()
-            self._thread.join()
-            if self._shown:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
-
-    def _draw(self) -> None:
-        wait = _PATIENCE
-        while not self._done.wait(wait):
-            wait = 0.25
-            self._shown = True
-            width = shutil.get_terminal_size((80, 24)).columns
-            sys.stderr.write("\r\x1b[K" + self.line(time.monotonic() - self._start, width))
-            sys.stderr.flush()
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._timer = None
+            if self._bar is not None:
+                self._bar.stop()
 
 
 @contextmanager

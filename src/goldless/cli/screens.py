@@ -2,180 +2,195 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from goldless.cli.display import line, sentence, table, width
 from goldless.cli.program import program
-from goldless.cli.terminal import Style, clean, columns, shown_width
 from goldless.report.sentences import METHODS
+from goldless.words import cell_width, clean, listed, p_value, percent, percent_interval, shortened
 
-_ONE_BY_ONE = 12
-_EVERYONE_UP_TO = 40
+_ONE_BY_ONE = 12  # voters; more are listed in two columns
+_EVERYONE_UP_TO = 40  # voters
+_BEST = 20  # voters that are listed of more
+_GROUPS = 10
 _PANELS = 12
+_CHANGES = 20
 _LACKING = 6
-_UNTESTED = "cannot be tested"
 _FIGURES = 21  # columns that the figures of a voter take, with the gaps between
 _SHARES = 6  # classes
 _BY_CLASS_UP_TO = 12  # classes
 _IN_PER_CENT_UP_TO = 3  # classes
 _INTERVALS_UP_TO = 6  # classes; with more there is no room for both in two columns
+_ADVISED = {
+    "combined": "combined",
+    "majority": "majority vote",
+    "independent": "Dawid-Skene",
+    "voter": "best single voter",
+}
+_QUIET, _WARNING, _EMPTY = "dim", "yellow", ""
 
 
 def inspect_screen(
     summary: dict[str, Any],
-    style: Style,
     *,
     everyone: bool = False,
     quiet: bool = False,
     file: str | None = None,
     notes: Sequence[str] = (),
-) -> list[str]:
-    """Return one screen: the answer, the voters, what to watch, and what to run next on the same file.
+    numbers: Sequence[Any] = (),
+) -> list[Any]:
+    """Return one screen: what to do, how sure that is, who echoes whom, who is good, and what to run next.
 
-    ``notes`` are those warnings that come first, for they may change everything.
+    ``notes`` are those warnings that come first, for they may change everything; ``numbers`` is what is to be said
+    of voters that give numbers.
     """
     answer = summary["answer"]
-    lines = []
+    parts: list[Any] = []
     if not quiet:
-        lines += _wrapped(clean(summary["source"] or ""), style, "dim")
-        for sentence in notes:
-            lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
-    lines += _wrapped(clean(answer["headline"]), style, "bold", "green")
-    for sentence in answer["advice"]:
-        lines += _wrapped(f"• {clean(sentence)}" if style.unicode else f"* {clean(sentence)}", style)
-    lines += ["", *_expected_table(summary, style)]
+        parts.append(sentence(summary["source"] or "", _QUIET))
+        parts += [sentence(note, _WARNING, "!") for note in notes]
+    parts.append(sentence(answer["headline"], "bold green"))
+    parts += [sentence(advice, bullet="•") for advice in answer["advice"]]
+    parts += [line(_EMPTY), _expected_table(summary)]
     if not quiet:
-        lines += _wrapped(_tests(summary), style, "dim")
+        parts.append(sentence(f"{answer['on_real_panels']} {_tests(summary)}", _QUIET))
         lacking = summary["diagnosis"]["said_without"]
         if len(lacking) > _LACKING:
             lacking = [*lacking[:_LACKING], f"{len(lacking) - _LACKING} more reasons for no interval: --json."]
-        for sentence in lacking:
-            lines += _wrapped(clean(sentence), style, "dim")
-    lines.append("")
-    many = summary["votes"]["n_voters"] > _EVERYONE_UP_TO and not everyone
-    lines += _groups_table(summary, style) if many else _voters_table(summary, style)
+        parts += [sentence(reason, _QUIET) for reason in lacking]
+    parts += [line(_EMPTY), *_groups_table(summary)]
+    parts += [line(_EMPTY), *_voters_table(summary, everyone), *numbers]
     if quiet:
-        return lines
-    for sentence in summary["warnings"]:
-        if sentence not in notes:
-            lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
-    if many:
-        lines += _wrapped("--all lists every voter.", style, "dim")
-    if file is not None:
-        if answer["ambiguous"]:
-            lines.append(style("Next, items to label by hand, to be passed back with --anchors:", "dim"))
-            lines.append(f"  {program()} ask {clean(file)} -o ask.csv")
-        lines.append(style("Next, labels as advised, a check of them by hand, and a page with pictures:", "dim"))
-        lines.append(f"  {program()} combine {clean(file)}{_as_advised(summary)} -o labels.csv")
-        lines.append(f"  {program()} audit {clean(file)} -o to_label.csv")
-        lines.append(f"  {program()} report {clean(file)} -o report.html")
-    return lines
+        return parts
+    parts += [sentence(warning, _WARNING, "!") for warning in summary["warnings"] if warning not in notes]
+    return [*parts, *_next(summary, file)] if file is not None else parts
 
 
-def _as_advised(summary: dict[str, Any]) -> str:
-    """Return the options of combine that do what the advice says."""
-    use = summary["diagnosis"]["use"]
-    if use == "voter":
-        best = next(row["detail"] for row in summary["answer"]["expected"] if row["method"] == "best single voter")
-        return f" --only {shlex.quote(clean(best))}"
-    return {"majority": " --method majority", "independent": " --structure independent"}.get(use, "")
+def _next(summary: dict[str, Any], file: str) -> list[Any]:
+    """Return commands to paste: labels as advised, a check of them by hand, a page."""
+    call, named, use = program(), clean(file), summary["diagnosis"]["use"]
+    parts, options = [], " --method majority" if use == "majority" else ""
+    if summary["answer"]["ambiguous"] or use == "check":
+        parts.append(line("Next, items to label by hand:", _QUIET))
+        parts.append(line(f"  {call} ask {named} -o ask.csv"))
+        options += " --anchors ask.csv"
+    parts.append(line("Next, labels as advised, a check of them by hand, and a page with pictures:", _QUIET))
+    parts.append(line(f"  {call} combine {named}{options} -o labels.csv"))
+    parts.append(line(f"  {call} audit {named} -o to_label.csv"))
+    parts.append(line(f"  {call} report {named} -o report.html"))
+    return parts
 
 
-def _expected_table(summary: dict[str, Any], style: Style) -> list[str]:
+def _expected_table(summary: dict[str, Any]) -> Any:
     """Compare the ways to label: what is expected of each and, where it is known, what is true."""
     truth, chance = summary["truth"], summary["answer"]["chance"]
     true = {row["method"]: row["balanced_accuracy"] for row in truth["methods"]} if truth else {}
-    rows = []
+    advised = _ADVISED.get(summary["diagnosis"]["use"])
+    rows, styles = [], []
     for row in summary["answer"]["expected"]:
-        detail = f" ({_cut(clean(str(row['detail'])), 13 if truth else 19)})" if row["detail"] else ""
-        real = "-" if row["interval"] is None else "-".join(f"{100 * end:.0f}" for end in row["interval"]) + " %"
-        rows.append(
-            [
-                METHODS[row["method"]] + detail,
-                real,
-                _percent(row["balanced_accuracy"]),
-                *([_percent(true[row["method"]]) if row["method"] in true else ""] if truth else []),
-                style.bar((row["balanced_accuracy"] - chance) / (1 - chance), 12 if truth else 16),
-            ]
-        )
-    title = f"balanced accuracy (chance: {100 * chance:.3g} %)"
-    head = [title, "real 90 %", "model", *(["true"] if truth else []), "above chance"]
-    table = [line.rstrip() for line in columns(head, rows, style, align="<>>><" if truth else "<>><")]
-    return [*table, *_wrapped(clean(summary["answer"]["on_real_panels"]), style, "dim")]
+        detail = f" ({shortened(clean(str(row['detail'])), 16)})" if row["detail"] else ""
+        of_truth = [percent(true[row["method"]]) if row["method"] in true else ""] if truth else []
+        figures = [percent_interval(row["interval"]), percent(row["balanced_accuracy"]), *of_truth]
+        rows.append([METHODS[row["method"]] + detail, *figures])
+        styles.append("bold green" if row["method"] == advised else "")
+    title = f"How sure: balanced accuracy (chance: {100 * chance:.3g} %)"
+    header = [title, "real panels", "model", *(["true"] if truth else [])]
+    return table(header, rows, align="<>>>" if truth else "<>>", styles=styles)
 
 
 def _tests(summary: dict[str, Any]) -> str:
     """Return the p-values in a sentence."""
     found = summary["diagnosis"]
-    independent, fit = (_pvalue(found[name]) for name in ("independence_pvalue", "fit_pvalue"))
-    share = _class_shares(summary)
-    if independent == fit == _UNTESTED:
-        return f"{share[0].upper()}{share[1:]}."
-    return f"Tests (a small p speaks against): voters independent {independent}; groups explain all {fit}; {share}."
+    shares = _class_shares(summary)
+    independent, fit = found["independence_pvalue"], found["fit_pvalue"]
+    if independent is None and fit is None:
+        return f"{shares[0].upper()}{shares[1:]}."
+    return f"Test of independence: {p_value(independent)}; of the groups: {p_value(fit)}; {shares}."
 
 
 def _class_shares(summary: dict[str, Any]) -> str:
     """Return the shares of the classes, with intervals; of two that of the positive class, of many the largest."""
     votes = summary["votes"]
-    names = [_cut(clean(name), 20) for name in votes["classes"]]
+    names = [shortened(clean(name), 20) for name in votes["classes"]]
     ends = [
-        f"{100 * share:.0f} %" if pair is None else "-".join(f"{100 * end:.0f}" for end in pair) + " %"
+        percent(share, 0) if pair is None else percent_interval(pair)
         for share, pair in zip(votes["class_shares"], summary["diagnosis"]["class_shares_interval"], strict=True)
     ]
     if len(names) == 2:
         return f"share of {names[1]!r}: {ends[1]}"
-    largest = sorted(range(len(names)), key=lambda code: -votes["class_shares"][code])[:_SHARES]
-    more = f" and {len(names) - _SHARES} more" if len(names) > _SHARES else ""
-    return "shares of the classes: " + ", ".join(f"{names[code]} {ends[code]}" for code in largest) + more
+    largest = sorted(range(len(names)), key=lambda code: -votes["class_shares"][code])
+    return "shares of the classes: " + listed([f"{names[code]} {ends[code]}" for code in largest], _SHARES)
 
 
-def _pvalue(value: float | None) -> str:
-    if value is None:
-        return _UNTESTED
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+def _groups_table(summary: dict[str, Any]) -> list[Any]:
+    """List the groups, one line each, the largest first."""
+    voters, title = summary["voters"], "Who echoes whom"
+    if not summary["groups"]:
+        return [line(title, "bold cyan"), sentence(summary["diagnosis"]["dependence"])]
+    rows = []
+    for group in summary["groups"][:_GROUPS]:
+        members = sorted((voters[i] for i in group["voters"]), key=lambda voter: -voter["balanced_accuracy"])
+        best, worst = members[0]["balanced_accuracy"], members[-1]["balanced_accuracy"]
+        together = "-" if group["stability"] is None else percent(group["stability"], 0)
+        names = _as_many_as_fit([clean(member["name"]) for member in members], max(width() - 42, 20))
+        shared = f" ({shortened(clean(group['shared']), 12)})" if group["shared"] else ""
+        rows.append(
+            [f"{group['name']}{shared}", str(len(members)), together, f"{_share(worst)}-{_share(best)}", names]
+        )
+    parts = [table([title, "size", "stable", "acc", "members, best first"], rows, align="<>>><")]
+    hidden = len(summary["groups"]) - _GROUPS
+    if hidden > 0:
+        parts.append(line(f"and {hidden} smaller groups (report and --json list them)", _QUIET))
+    return parts
 
 
-def _voters_table(summary: dict[str, Any], style: Style) -> list[str]:
-    """List every voter, in two columns when there are many."""
+def _as_many_as_fit(names: Sequence[str], room: int) -> str:
+    """Return as many names as fit in a cell, and how many more there are."""
+    most = len(names)
+    while most > 1 and cell_width(listed(names, most, lambda name: shortened(name, 20))) > room:
+        most -= 1
+    return listed(names, most, lambda name: shortened(name, 20))
+
+
+def _voters_table(summary: dict[str, Any], everyone: bool) -> list[Any]:
+    """List every voter, the best of each group first, in two columns when there are many; of very many the best."""
     voters = [summary["voters"][i] for i in summary["order"]]
+    hidden = 0 if everyone or len(voters) <= _EVERYONE_UP_TO else len(voters) - _BEST
+    if hidden:
+        voters = sorted(voters, key=lambda voter: -voter["balanced_accuracy"])[:_BEST]
     n_classes = len(summary["votes"]["classes"])
     by_class = 2 < n_classes <= _BY_CLASS_UP_TO
-    halves = 2 if len(voters) > _ONE_BY_ONE and _width() >= 78 else 1
+    halves = 2 if len(voters) > _ONE_BY_ONE and width() >= 78 else 1
     intervals = not (by_class and halves == 2 and n_classes > _INTERVALS_UP_TO)
     figures = _FIGURES + (1 + len(_recalls(voters[0]["recall"])) if by_class else 0) - (0 if intervals else 8)
-    width = max((_width() - 4) // halves - figures, 8)
-    header = ["voter", "gr", "acc", *["90 %"] * intervals, *["rec"] * by_class, "uniq"]
-    align = "<<>" + ">" * intervals + "<" * by_class + ">"
+    room = max((width() - 4) // halves - figures, 8)
+    title = ["Who is good", "gr", "acc", *["90 %"] * intervals, *["rec"] * by_class, "uniq"]
+    align = "<<>" + ">" * intervals + "<" * by_class + "<"
     rows = [
         [
-            _cut(clean(voter["name"]), min(width, 32)),
+            shortened(clean(voter["name"]), min(room, 32)),
             voter["group"] or "-",
             _share(voter["balanced_accuracy"]),
             *([_ends(voter["balanced_accuracy_interval"])] * intervals),
             *([_recalls(voter["recall"])] * by_class),
-            f"{voter['uniqueness']:.2f}{'*' if voter['panel'] else ' '}",
+            f"{voter['uniqueness']:.2f}{'*' if voter['panel'] else ''}",
         ]
         for voter in voters
     ]
     if halves == 2:
         middle = -(-len(rows) // 2)
-        right = rows[middle:] + [[""] * len(header)] * (2 * middle - len(rows))
+        right = rows[middle:] + [[""] * len(title)] * (2 * middle - len(rows))
         rows = [[*one, "|", *other] for one, other in zip(rows[:middle], right, strict=True)]
-        table = columns([*header, "|", *header], rows, style, align=f"{align}<{align}", gap=1)
-    else:
-        table = columns(header, rows, style, align=align, gap=1)
-    note = (
-        f"gr: one letter, one echo; acc: balanced accuracy (chance {_share(1 / n_classes)}), 90 %: of real panels; "
-    )
+        title, align = [*title, "|", "voter", *title[1:]], f"{align}<{align}"
+    note = "gr: group; acc: balanced accuracy; 90 %: real panels; "
     if by_class:
-        names = ", ".join(_cut(clean(name), 12) for name in summary["votes"]["classes"])
+        names = ", ".join(shortened(clean(name), 12) for name in summary["votes"]["classes"])
         unit = "per cent" if n_classes <= _IN_PER_CENT_UP_TO else "tenths"
         note += f"rec: {unit} right on {names}; "
-    note += "uniq: independent share (0 = copy); *: suggested panel"
-    return [*(line.rstrip() for line in table), *_wrapped(note, style, "dim")]
+    note += "uniq: 0 = copy; *: panel"
+    more = [line(f"{hidden} more voters: --all lists every one.", _QUIET)] if hidden else []
+    return [table(title, rows, align=align, gap=1), sentence(note, _QUIET), *more]
 
 
 def _recalls(rates: list[float]) -> str:
@@ -193,51 +208,13 @@ def _ends(interval: list[float] | None) -> str:
     return "-" if interval is None else "-".join(_share(end) for end in interval)
 
 
-def _groups_table(summary: dict[str, Any], style: Style) -> list[str]:
-    """List groups in one line each, then the best of those that are alone."""
-    voters = summary["voters"]
-    rows = []
-    for group in summary["groups"]:
-        members = sorted((voters[i] for i in group["voters"]), key=lambda voter: -voter["balanced_accuracy"])
-        stable = "" if group["stability"] is None else f"{group['stability']:.2f}"
-        rows.append([group["name"], stable, *_row_of(members)])
-    alone = [voters[i] for i in summary["order"] if voters[i]["group"] is None]
-    if alone:
-        rows.append(["-", "", *_row_of(alone)])
-    shown, hidden = rows[:30], len(rows) - 30
-    table = columns(["gr", "stable", "size", "accuracy", "members, best first"], shown, style, align="<>><<")
-    lines = [line.rstrip() for line in table]
-    if hidden > 0:
-        lines.append(style(f"and {hidden} smaller groups", "dim"))
-    n_resamples = summary["diagnosis"]["n_resamples"]
-    if n_resamples:
-        note = f"stable: how often two of a group are found together when items are resampled ({n_resamples} times)"
-        lines += _wrapped(note, style, "dim")
-    panel = ", ".join(_cut(clean(name), 20) for name in summary["panel"]["names"])
-    return [*lines, *_wrapped(f"Panel: {panel}", style)]
-
-
-def _row_of(members: list[dict[str, Any]]) -> list[str]:
-    best, worst = members[0]["balanced_accuracy"], members[-1]["balanced_accuracy"]
-    room, used = max(_width() - 38, 20), 0
-    names: list[str] = []
-    for member in members:
-        name = _cut(clean(member["name"]), 20)
-        if used + len(name) + 2 > room - 10:
-            names.append(f"+{len(members) - len(names)}")
-            break
-        names.append(name)
-        used += len(name) + 2
-    return [str(len(members)), f"{worst:.2f}-{best:.2f}", ", ".join(names)]
-
-
-def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style) -> list[str]:
+def select_screen(result: dict[str, Any], summary: dict[str, Any]) -> list[Any]:
     """Return the panel, voter by voter, then the panels worth their cost."""
     priced = result["panel_cost"] is not None
     rows = [
         [
             str(number),
-            _cut(clean(step["voter"]), 40),
+            shortened(clean(step["voter"])),
             step["group"] or "-",
             *([f"{step['cost']:g}"] if priced else []),
             f"{step['balanced_accuracy']:.3f}",
@@ -246,79 +223,77 @@ def select_screen(result: dict[str, Any], summary: dict[str, Any], style: Style)
         for number, step in enumerate(result["panel"], 1)
     ]
     header = ["", "voter", "group", *(["cost"] if priced else []), "accuracy", "votes so far"]
-    lines = _wrapped(clean(result["how"]), style, "dim")
-    lines += [line.rstrip() for line in columns(header, rows, style, align="><<>>>" if priced else "><<>>")]
+    parts = [sentence(result["how"], _QUIET), table(header, rows, align="><<>>>" if priced else "><<>>")]
     expected = {row["method"]: row["balanced_accuracy"] for row in result["expected"]}
     costs = f" of cost {result['panel_cost']:g}" if priced else ""
-    lines += _wrapped(
-        f"Expected balanced accuracy: this panel{costs} {_percent(result['panel_balanced_accuracy'])} (by simple "
-        f"vote {_percent(result['panel_vote_accuracy'])}), all {summary['votes']['n_voters']} voters "
-        f"{_percent(expected['combined'])}, majority of all {_percent(expected['majority vote'])}.",
-        style,
+    parts.append(
+        sentence(
+            f"Expected balanced accuracy: this panel{costs} {percent(result['panel_balanced_accuracy'])} (by simple "
+            f"vote {percent(result['panel_vote_accuracy'])}), all {summary['votes']['n_voters']} voters "
+            f"{percent(expected['combined'])}, majority of all {percent(expected['majority vote'])}."
+        )
     )
-    lines += ["", *_panels_table(result["panels"], priced, style)]
+    parts += [line(_EMPTY), *_panels_table(result["panels"], priced)]
     if summary["truth"]:
         scores = ", ".join(
-            f"{row['method']} {_percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
+            f"{METHODS[row['method']]} {percent(row['balanced_accuracy'])}" for row in summary["truth"]["methods"]
         )
-        lines += _wrapped(f"Against the truth: {scores}.", style, "bold")
-    for sentence in [*result["warnings"], *([result["shared_name"]] if result["shared_name"] else [])]:
-        lines += _wrapped(f"! {clean(sentence)}", style, "yellow")
-    return lines
+        parts.append(sentence(f"Against the truth: {scores}.", "bold"))
+    warned = [*result["warnings"], *([result["shared_name"]] if result["shared_name"] else [])]
+    return [*parts, *(sentence(warning, _WARNING, "!") for warning in warned)]
 
 
-def _panels_table(panels: list[dict[str, Any]], priced: bool, style: Style) -> list[str]:
-    """List the panels worth their cost, one a line, with what each adds to the one before."""
-    shown = panels[:_PANELS]
+def _panels_table(panels: list[dict[str, Any]], priced: bool) -> list[Any]:
+    """List the panels worth their cost, one per line, with what each adds to the one before."""
     rows: list[list[str]] = []
     before: list[str] = []
-    for panel in shown:
+    for panel in panels[:_PANELS]:
         voters = panel["voters"]
         grown = bool(before) and voters[: len(before)] == before
-        names = [_cut(clean(name), 20) for name in (voters[len(before) :] if grown else voters)]
+        names = [shortened(clean(name), 20) for name in (voters[len(before) :] if grown else voters)]
         rows.append(
             [
                 *([f"{panel['cost']:g}"] if priced else []),
                 str(panel["size"]),
-                _percent(panel["balanced_accuracy"]),
-                _percent(panel["vote_accuracy"]),
+                percent(panel["balanced_accuracy"]),
+                percent(panel["vote_accuracy"]),
                 f"{panel['effective_votes']:.1f}",
-                _cut(("... + " if grown else "") + ", ".join(names), max(_width() - 45, 30)),
+                shortened(("... + " if grown else "") + ", ".join(names), max(width() - 45, 30)),
             ]
         )
         before = voters
     header = [*(["cost"] if priced else []), "size", "weighted", "simple vote", "votes", "voters (...: as above)"]
-    table = columns(header, rows, style, align=">>>>><" if priced else ">>>><")
     note = "Panels worth their cost: each as accurate as all cheaper ones, and better in accuracy or in votes."
     more = f" {len(panels) - _PANELS} dearer ones are in --json." if len(panels) > _PANELS else ""
-    return [*(line.rstrip() for line in table), *_wrapped(note + more, style, "dim")]
+    return [table(header, rows, align=">>>>><" if priced else ">>>><"), sentence(note + more, _QUIET)]
 
 
-def audit_screen(result: dict[str, Any], style: Style, *, quiet: bool = False) -> list[str]:
+def audit_screen(result: dict[str, Any], *, quiet: bool = False) -> list[Any]:
     """Return how good labels are, from an audit; then those of a fit with the same labels as anchors."""
-    lines = _audit_table(result, style, "audit of the labels")
+    parts = [_audit_table(result, "audit of the labels")]
     anchored = result["with_labels_as_anchors"]
     if anchored is not None:
-        lines += ["", *_audit_table(anchored, style, "with these labels as anchors")]
-        lines += _wrapped("Each label was compared with a fit that did not know it.", style, "dim")
+        parts += [line(_EMPTY), _audit_table(anchored, "with these labels as anchors")]
+        parts.append(sentence("Each label was compared with a fit that did not know it.", _QUIET))
     if quiet:
-        return lines
+        return parts
     unsure = f", {result['n_unsure']} that nobody can tell counted both ways" if result["n_unsure"] else ""
-    lines += _wrapped(
-        f"{result['n_labelled']} of {result['n_items']:,} items labelled by hand, {result['n_wrong']} of them wrong"
-        f"{unsure}. Plus or minus 5 points of balanced accuracy would take about "
-        f"{result['labels_for_5_points']:,} labels.",
-        style,
+    parts.append(
+        sentence(
+            f"{result['n_labelled']} of {result['n_items']:,} items labelled by hand, {result['n_wrong']} of them "
+            f"wrong{unsure}. Plus or minus 5 points of balanced accuracy would take about "
+            f"{result['labels_for_5_points']:,} labels."
+        )
     )
     if result["looks"]:
-        lines += _wrapped("These intervals hold however often you look.", style, "dim")
-    return lines
+        parts.append(sentence("These intervals hold however often you look.", _QUIET))
+    return parts
 
 
-def _audit_table(result: dict[str, Any], style: Style, title: str) -> list[str]:
+def _audit_table(result: dict[str, Any], title: str) -> Any:
     """List what an audit estimates."""
     value, interval = result["value"], result["interval"]
-    names = [_cut(clean(name), 24) for name in result["classes"]]
+    names = [shortened(clean(name), 24) for name in result["classes"]]
     found = [(name.replace("_", " "), value[name], interval[name]) for name in ("balanced_accuracy", "accuracy")]
     found += zip([f"right on {name}" for name in names], value["recall"], interval["recall"], strict=True)
     if len(names) == 2:
@@ -326,39 +301,27 @@ def _audit_table(result: dict[str, Any], style: Style, title: str) -> list[str]:
     else:
         shares = value["class_balance"], interval["class_balance"]
         found += zip([f"share of {name}" for name in names], *shares, strict=True)
-    rows = [[name, _percent(share), "-".join(f"{100 * end:.1f}" for end in ends)] for name, share, ends in found]
-    return [line.rstrip() for line in columns([title, "estimate", "95 %"], rows, style, align="<>>")]
+    rows = [[name, percent(share), percent_interval(ends, 1)] for name, share, ends in found]
+    return table([title, "estimate", "95 % interval"], rows, align="<>>")
 
 
-# -- text ---------------------------------------------------------------------------------------------------
-
-
-def _cut(text: str, width: int) -> str:
-    """Shorten a name in its middle, for names of voters often differ at their end."""
-    if shown_width(text) <= width:
-        return text
-    start, end = "", ""
-    while shown_width(start) + shown_width(end) < width - 1:
-        start, end = (text[: len(start) + 1], end) if len(start) <= len(end) else (start, text[-len(end) - 1 :])
-    while shown_width(start) + shown_width(end) > width - 1:  # the last letter was a wide one
-        start = start[:-1]
-    return f"{start}~{end}"
-
-
-def _width() -> int:
-    return min(shutil.get_terminal_size((80, 24)).columns, 100)
-
-
-def _wrapped(text: str, style: Style, *names: str) -> list[str]:
-    """Fold text to the width of the terminal; a path or an option is never cut, so that it can be pasted."""
-    indent = "  " if text[:2] in ("• ", "* ", "! ") else ""
-    lines = textwrap.wrap(
-        text, max(_width() - 1, 40), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
-    )
-    return [style(line, *names) for line in lines]
-
-
-def _percent(share: float | None) -> str:
-    if share is None:
-        return "unknown"
-    return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.1f} %"
+def compare_screen(found: dict[str, Any], before: str, after: str) -> list[Any]:
+    """Return what changed from one batch of votes to another."""
+    parts = [sentence(found["verdict"], "bold")]
+    rows = [
+        [
+            shortened(clean(" and ".join(change["voters"]) or "all items")),
+            clean(change["what"]),
+            f"{change['before']:.3f}",
+            f"{change['after']:.3f}",
+            p_value(change["pvalue"]),
+        ]
+        for change in found["changes"][:_CHANGES]
+    ]
+    if rows:
+        header = ["who", "what", shortened(clean(before), 16), shortened(clean(after), 16), "corrected"]
+        parts += [line(_EMPTY), table(header, rows, align="<<>>>")]
+    hidden = len(found["changes"]) - _CHANGES
+    if hidden > 0:
+        parts.append(line(f"and {hidden} more: --json lists them", _QUIET))
+    return parts

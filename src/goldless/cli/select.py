@@ -2,31 +2,66 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from goldless.cli.options import POSITIVE, Options, amount, command, fitting, named_file, option, reading
 
-from goldless.cli.commands import how_of, read_and_fit, summary_of, write_json, write_lines
-from goldless.cli.costs import check_costs, named_voters, read_costs
-from goldless.cli.families import families_from
-from goldless.cli.names import voter_names
-from goldless.cli.screens import select_screen
-from goldless.cli.terminal import Style, clean
-from goldless.diagnosis.panel_scale import on_one_scale
-from goldless.families import all_of_one
-from goldless.fitting.panels import judge_panels
-from goldless.io.files import VotesFile
-from goldless.maths.panels import Panel
+if TYPE_CHECKING:
+    import numpy as np
+
+    from goldless.io.files import VotesFile
+    from goldless.maths.panels import Panel
 
 _SIZE = 5
 
 
-def select(arguments: argparse.Namespace) -> None:
+@command(
+    "select",
+    "name a small panel of accurate voters that do not echo each other",
+    """\
+  goldless simulate -o votes.csv
+  goldless select votes.csv -k 5
+  goldless select votes.csv -k 3 --include "voter 7" --exclude "voter 8,voter 9"
+  goldless simulate --items 2000 --groups 1,1,1 -o three.csv
+  printf 'voter 1,5\\nvoter 2,1\\nvoter 3,2\\n' > costs.csv
+  goldless select three.csv --costs costs.csv --budget 3
+""",
+)
+@reading
+@fitting
+@option("-k", type=POSITIVE, metavar="K", help="size of the panel (default 5); with --budget, the most it may have")
+@named_file("--costs", help="cost of each voter: a file with the columns voter, cost")
+@option("--budget", type=amount, metavar="B", help="what the panel may cost, in the units of --costs")
+@option(
+    "--include",
+    metavar="VOTERS",
+    multiple=True,
+    help="voters that must be in the panel, with commas between (may be repeated)",
+)
+@option(
+    "--exclude",
+    metavar="VOTERS",
+    multiple=True,
+    help="voters that must not be in the panel, with commas between (may be repeated)",
+)
+def run(options: Options) -> None:
     """Name a panel."""
-    costs = read_costs(arguments.costs) if arguments.costs else None
-    if arguments.budget is not None and costs is None:
+    import numpy as np
+
+    from goldless.cli.costs import check_costs, named_voters, read_costs
+    from goldless.cli.display import show, write_json, write_text
+    from goldless.cli.families import families_from
+    from goldless.cli.names import voter_names
+    from goldless.cli.screens import select_screen
+    from goldless.cli.work import how_of, read_and_fit, summary_of
+    from goldless.diagnosis.panel_scale import on_one_scale
+    from goldless.families import all_of_one
+    from goldless.fitting.panels import judge_panels
+    from goldless.words import clean
+
+    costs = read_costs(options.costs) if options.costs else None
+    if options.budget is not None and costs is None:
         raise ValueError("--budget needs --costs, a file with the columns voter, cost")
     forced: dict[str, list[int]] = {}
 
@@ -34,25 +69,25 @@ def select(arguments: argparse.Namespace) -> None:
         """Refuse, before the fit, names and sizes that do not belong to these votes."""
         names = voter_names(table.votes)
         if costs is not None:
-            check_costs(arguments.costs, costs, names)
-        for option in ("include", "exclude"):
-            forced[option] = [names.index(name) for name in named_voters(getattr(arguments, option), names)]
-        if arguments.k is not None and arguments.k > len(names):
-            raise ValueError(f"-k {arguments.k} is more than the {len(names)} voters there are")
+            check_costs(options.costs, costs, names)
+        for side in ("include", "exclude"):
+            forced[side] = [names.index(name) for name in named_voters(list(getattr(options, side)), names)]
+        if options.k is not None and options.k > len(names):
+            raise ValueError(f"-k {options.k} is more than the {len(names)} voters there are")
 
-    table, model, said = read_and_fit(arguments, check)
+    table, model, said = read_and_fit(options, check)
     names = voter_names(table.votes)
     prices = None if costs is None else np.array([costs[name] for name in names])
     free = len(names) - len(forced["exclude"])
-    families = families_from(arguments, names)
-    if arguments.budget is not None:
-        chosen = model.select(arguments.k, cost=prices, budget=arguments.budget, **forced)
+    families = families_from(options, names)
+    if options.budget is not None:
+        chosen = model.select(options.k, cost=prices, budget=options.budget, **forced)
     else:
-        size = arguments.k or min(max(_SIZE, len(forced["include"])), max(free, 1))
+        size = options.k or min(max(_SIZE, len(forced["include"])), max(free, 1))
         chosen = model.select(size, families=families, **forced)
     panel = model.fitted_.columns_of(chosen).tolist()
     steps = list(judge_panels(model.fitted_, [panel[: number + 1] for number in range(len(panel))], prices))
-    summary = summary_of(arguments, table, model, said, panel, resamples=0)
+    summary = summary_of(options, table, model, said, panel, resamples=0)
     expected = summary["answer"]["expected"]
     of_all = {row["method"]: row["balanced_accuracy"] for row in expected}["combined"]
     steps = on_one_scale(model, steps, of_all)
@@ -71,13 +106,13 @@ def select(arguments: argparse.Namespace) -> None:
         "how": how_of(table),
         "warnings": summary["warnings"],
     }
-    if arguments.json:
+    if options.json:
         write_json(result)
-    elif arguments.quiet:
+    elif options.quiet:
         shown = clean if sys.stdout.isatty() else str
-        write_lines([shown(step["voter"]) for step in result["panel"]])
+        write_text("".join(f"{shown(step['voter'])}\n" for step in result["panel"]))
     else:
-        write_lines(select_screen(result, summary, Style()))
+        show(select_screen(result, summary))
 
 
 def _step(summary: dict[str, Any], voter: int, so_far: Panel, prices: np.ndarray | None) -> dict[str, Any]:

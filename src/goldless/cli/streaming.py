@@ -1,8 +1,7 @@
-"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask cluster."""
+"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask or Spark cluster."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import warnings
@@ -12,18 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import goldless as gl
+from goldless.cli.display import write_json
 from goldless.cli.facts import facts_of
+from goldless.cli.labels import print_labelled
+from goldless.cli.options import Options
 from goldless.cli.output import Progress
+from goldless.cli.spark import spark_session, spark_stream
+from goldless.cli.work import reading_options, simple_method
 from goldless.io.write_back import writer_for
 from goldless.io.writing import IN_BATCHES, check_ending
 
 _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
 
 
-def is_streamed(arguments: argparse.Namespace) -> bool:
+def is_streamed(arguments: Options) -> bool:
     """Whether votes are to be read in batches."""
-    if arguments.scheduler is not None and arguments.engine != "dask":
-        raise ValueError("--scheduler goes with --engine dask")
+    if arguments.scheduler is not None and arguments.engine not in ("dask", "spark"):
+        raise ValueError("--scheduler goes with --engine dask or spark")
     if arguments.engine is not None:
         return arguments.engine != "memory"
     path = Path(arguments.file)
@@ -38,10 +42,8 @@ def is_written_back(output: str | None) -> bool:
     return output not in (None, "-") and writer_for(str(output), None) is not None
 
 
-def combine_stream(arguments: argparse.Namespace) -> None:
+def combine_stream(arguments: Options) -> None:
     """Fit and label batch by batch."""
-    from goldless.cli.commands import counted_labels, reading_options, tell, write_json, write_lines
-
     if arguments.file == "-":
         raise ValueError("standard input can be read only once: name a file or a folder, or leave out --engine")
     if arguments.output in (None, "-"):
@@ -57,42 +59,38 @@ def combine_stream(arguments: argparse.Namespace) -> None:
     options: dict[str, Any] = {} if arguments.structure is None else {"structure": arguments.structure}
     with _cluster(arguments) as client:
         with Progress("Counting and fitting", arguments.quiet) as progress:
-            stream = gl.VoteStream(
-                arguments.file,
-                **reading_options(arguments),
-                client=client,
-                progress=progress.update,
-            )
+            options_of_stream = {**reading_options(arguments), "progress": progress.update}
+            if arguments.engine == "spark":
+                stream = spark_stream(client, arguments.file, options_of_stream)
+            else:
+                stream = gl.VoteStream(arguments.file, **options_of_stream, client=client)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
                 options["at_least"] = facts.pop("at_least", None)
-                majority = arguments.method == "majority"
-                model = gl.MajorityVote().fit(stream) if majority else gl.LatentSML(**options).fit(stream, **facts)
+                simple = simple_method(arguments)
+                model = gl.LatentSML(**options).fit(stream, **facts) if simple is None else simple.fit(stream)
         with Progress("Labelling", arguments.quiet), warnings.catch_warnings(record=True) as caught_later:
             warnings.simplefilter("always")
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))
-    said = [str(warning.message) for warning in (*caught, *caught_later)]
+    warned = [str(warning.message) for warning in (*caught, *caught_later)]
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
     if arguments.truth is not None and score is None:
-        said.append("The truth was not scored: this kind of file is read all at once; pass --engine memory.")
+        warned.append("The truth was not scored: this kind of file is read all at once; pass --engine memory.")
+    found = {
+        "n_items": n_items,
+        "classes": list(counts),
+        "labelled": counts,
+        "how": model.how_counted_,
+        "warnings": warned,
+        "output": arguments.output,
+        **({} if score is None else {"balanced_accuracy": round(score, 4)}),
+    }
     if arguments.json:
-        write_json(
-            {
-                "n_items": n_items,
-                "classes": list(counts),
-                "labelled": counts,
-                "how": model.how_counted_,
-                "warnings": said,
-                "output": arguments.output,
-                **({} if score is None else {"balanced_accuracy": round(score, 4)}),
-            }
-        )
+        write_json(found)
     elif not arguments.quiet:
-        tell(model.how_counted_, said)
-        scored = "" if score is None else f" Balanced accuracy against the truth: {100 * score:.1f} %."
-        write_lines([f"Labelled {n_items:,} items: {counted_labels(counts)}.{scored}", f"Wrote {arguments.output}."])
+        print_labelled(arguments, found)
 
 
 def _write_labels(model: Any, stream: Any, output: str, anchors: Any) -> Any:
@@ -106,8 +104,12 @@ def _write_labels(model: Any, stream: Any, output: str, anchors: Any) -> Any:
 
 
 @contextmanager
-def _cluster(arguments: argparse.Namespace) -> Iterator[Any]:
+def _cluster(arguments: Options) -> Iterator[Any]:
     """Yield a client of the cluster that was asked for, None if none was."""
+    if arguments.engine == "spark":
+        with spark_session(arguments.scheduler) as session:
+            yield session
+        return
     if arguments.engine != "dask":
         yield None
         return

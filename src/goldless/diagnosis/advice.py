@@ -14,34 +14,14 @@ from goldless.fitting.fitted import Alternative
 from goldless.maths.echo import SameWrongAnswer
 from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.result import UNDECIDED_MARGIN
+from goldless.words import p_value, percent
 
 FEWEST_ITEMS = 50
-_WORTH_IT = 0.005  # a gain in balanced accuracy for which a less plain method is worth using
-_ERRORS_SAVED = 0.1
+_SAME_LABELS = 0.005  # share of the items; ways that differ on fewer give the same labels
 _REJECTED = 0.05
-_Z = 1.96
 _TENTATIVE = 10  # voters; among fewer, groups are hints
 _PAIRS_NAMED = 3
 _NOTABLE_LIFT = 0.1  # share of the items on which two voters are both wrong
-
-
-class Contest(NamedTuple):
-    """The combined labels against another way: the other's expected accuracy, the gain over it, and its error."""
-
-    method: str
-    other: float
-    gain: float
-    error: float
-
-    @property
-    def worth_it(self) -> bool:
-        """Whether the gain is half a point, or a tenth of the other's errors."""
-        return self.gain > min(_WORTH_IT, _ERRORS_SAVED * (1 - self.other))
-
-    @property
-    def open(self) -> bool:
-        """Whether either could be the better one."""
-        return abs(self.gain) < _Z * self.error
 
 
 def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[str]:
@@ -50,7 +30,7 @@ def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[
     grouping = panel.fitted.grouping
     if grouping is not None and grouping.ambiguous:  # the fit's own decision, which asking for labels follows too
         near = [r for r in readings if r.margin < UNDECIDED_MARGIN and r.labels_changed > NOTABLE_CHANGE]
-        change = f"{_percent(near[0].labels_changed, 0)} of the labels" if near else "many labels"
+        change = f"{percent(near[0].labels_changed, 0)} of the labels" if near else "many labels"
         found.append(f"another grouping of the voters fits almost as well and would change {change}")
     n_items, n_voters = panel.table.n_items, len(panel.voters)
     if n_items < FEWEST_ITEMS:
@@ -94,14 +74,12 @@ def _power(weak: list[GroupTest]) -> str:
     least = min(test.detectable for test in weak)
     if least >= 1:
         return "too few shared items to detect any"
-    return f"these votes show it only from a correlation of {least:.2f} on"
+    return f"detectable from a correlation of {least:.2f}"
 
 
 def remarks(panel: PanelVotes, same_wrong: SameWrongAnswer | None) -> list[str]:
     """Return what the reader should know besides which labels to use, a sentence each."""
     found = []
-    if panel.fitted.at_risk is not None:
-        found.append(panel.fitted.at_risk)
     if panel.groups_doubted:
         found.append(_guarded(panel))
     if panel.balance_is_a_guess:
@@ -138,75 +116,55 @@ class Verdict(NamedTuple):
 
 
 def verdict(
+    panel: PanelVotes,
     expected: dict[str, Expectation],
-    contests: list[Contest],
     cannot_tell: list[str],
     pvalues: tuple[float | None, float | None],
     groups: NDArray[np.int64],
-    all_groups: NDArray[np.int64],
-    method: str,
 ) -> Verdict:
-    """Return which way to label to use and why.
+    """Return which labels to use and why.
 
-    ``pvalues`` are those of independence and of the fit of the groups; ``groups`` those of the voters that count,
-    ``all_groups`` those of all voters, copies among them.
+    What a model expects of majority, of one voter alone or of a fit without groups does not decide: on 75 real panels
+    the combined labels were not worse where it expected less of them. ``pvalues`` are those of independence and of
+    the fit of the groups; ``groups`` those of all voters, copies among them.
     """
-    best = expected["best single voter"]
-    figures = [f"{_name(row, method)} {_figure(row)}" for row in expected.values()]
+    figures = [f"{_name(row, type(panel.model).__name__)} {_figure(row)}" for row in expected.values()]
     listed = f"expected balanced accuracy {', '.join(figures)}"
     if pvalues[1] is not None and pvalues[1] < _REJECTED:
         listed += ", all too high, because voters share more than the groups explain"
+    at_risk = panel.fitted.at_risk
     if cannot_tell:
+        plain = f"The votes cannot tell how good the labels are: {cannot_tell[0]}."
         return Verdict(
-            "unknown",
-            f"The votes cannot tell how good the labels are: {cannot_tell[0]}.",
+            "check" if at_risk else "unknown",
+            f"{plain} {at_risk}" if at_risk else plain,
             f"The votes cannot tell how good the labels are, for {cannot_tell[0]}; if the model is right, {listed}.",
         )
-    grouped, grouped_of_all = (int(sizes[sizes > 1].sum()) for sizes in map(np.bincount, (groups, all_groups)))
-    by_method = {contest.method: contest for contest in contests}
-    to_majority, to_best = by_method["majority vote"], by_method["best single voter"]
-    flat = by_method.get("Dawid-Skene")
-    if -to_best.gain > _WORTH_IT and not to_best.open:
-        return Verdict(
-            "voter",
-            f"Use {best.voter} alone: it is expected to be right more often than all voters together.",
-            f"Use {best.voter} alone, which is expected to beat all voters together: {listed}.",
-        )
-    if not to_majority.worth_it:
-        same = "is expected to do as well" if to_majority.gain > -_WORTH_IT else "is expected to do better"
+    if at_risk:
+        return Verdict("check", at_risk, f"{at_risk} If the model is right, {listed}.")
+    differ = panel.table.counts @ (panel.labels["combined"] != panel.labels["majority vote"]) / panel.table.n_items
+    if differ < _SAME_LABELS:
+        same = "gives the same labels" + (f" on {percent(1 - differ)} of the items" if differ else "")
         return Verdict(
             "majority",
             f"Use the majority vote: it {same} and is easier to explain.",
             f"Use the majority vote, which {same} and is easier to explain: {listed}.",
         )
-    unsure = " (though the difference to the majority vote is within its error)" if to_majority.open else ""
-    if flat is not None and not flat.worth_it:
-        if grouped:
-            why = f"the {grouped} voters that echo others hardly change the labels"
-            plain = f"the {grouped_of_all} voters that echo others hardly change the labels"
-        elif pvalues[0] is not None and pvalues[0] < _REJECTED:
-            why = f"no groups explain what the voters share, though independence is {_rejected(pvalues[0])}"
-            plain = "no groups explain what the voters share"
-        else:
-            why = plain = "no dependence among the voters was found"
-        return Verdict(
-            "independent",
-            f'Weigh every voter by its own accuracy and leave groups out (structure "independent"){unsure}: {plain}.',
-            f"Use weights for single voters (Dawid-Skene){unsure}, because {why}: {listed}.",
-        )
-    if grouped:
-        why = f"{grouped} of {len(groups)} voters echo others and independence is {_rejected(pvalues[0])}"
+    sizes, of_all = np.bincount(groups[panel.voters]), np.bincount(groups)
+    if (sizes > 1).any():
+        why = f"{sizes[sizes > 1].sum()} of {len(panel.voters)} voters echo others"
+        why += f" and independence is {_rejected(pvalues[0])}"
         plain = (
-            f"{grouped_of_all} of {len(all_groups)} voters echo others. A majority vote counts each of them; the "
-            "combined labels count a group once"
+            f"{of_all[of_all > 1].sum()} of {len(groups)} voters echo others. A majority vote counts each of them; "
+            "the combined labels count a group once"
         )
     else:
         why = "the voters differ in accuracy"
         plain = "some voters are better than others, and the combined labels give them more weight"
     return Verdict(
         "combined",
-        f"Use the combined labels{unsure}: {plain}.",
-        f"Use the combined labels{unsure}, because {why}: {listed}.",
+        f"Use the combined labels: {plain}.",
+        f"Use the combined labels, because {why}: {listed}.",
     )
 
 
@@ -224,22 +182,18 @@ def settled_by(panel: PanelVotes, labels_changed: float) -> str:
 def _name(row: Expectation, method: str) -> str:
     if row.method == "combined":
         return "L-SML" if method == "LatentSML" else method
-    return f"voter thought best ({row.voter})" if row.voter is not None else row.method
+    return f"voter with the highest estimate ({row.voter})" if row.voter is not None else row.method
 
 
 def _figure(row: Expectation) -> str:
     low, high = row.model_interval
-    return f"{_percent(row.balanced_accuracy)} ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{percent(row.balanced_accuracy)} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _rejected(pvalue: float | None) -> str:
     if pvalue is None or pvalue >= _REJECTED:
         return "not what explains the votes best"
-    return "rejected (p < 0.001)" if pvalue < 0.001 else f"rejected (p = {pvalue:.3f})"
-
-
-def _percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %"
+    return f"rejected ({p_value(pvalue)})"
 
 
 def plain_reading(other: Alternative, panel: PanelVotes) -> OtherReading:

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from goldless.diagnosis.diagnose import diagnose
 from goldless.diagnosis.result import Diagnosis, plain
 from goldless.shown import Shown
+from goldless.words import listed
 
 _SMALLEST_ERROR = 1e-9
 
@@ -291,8 +292,7 @@ def _verdict(changes: tuple[Change, ...], level: float) -> str:
     worse = [change for change in changes if len(change.voters) == 1]
     if worse:
         names = list(dict.fromkeys(change.voters[0] for change in worse))
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        said.append(f"the accuracy of {shown} changed")
+        said.append(f"the accuracy of {listed(names, 5)} changed")
     pairs = [change for change in changes if change.what == "correlation"]
     if pairs:
         shown = ", ".join(" and ".join(change.voters) for change in pairs[:3])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from goldless.diagnosis.advice import Contest, dependence, plain_reading, remarks, verdict, what_is_open
+from goldless.diagnosis.advice import dependence, plain_reading, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.intervals import Uncertainty, interval
 from goldless.diagnosis.naming import judge_groups, named_groups, weak_groups
@@ -24,7 +24,7 @@ from goldless.diagnosis.resampling import (
 )
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
-from goldless.estimators.cut import as_labels
+from goldless.estimators.cut_numbers import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.families import families_of
 from goldless.fitting.ask import questions_of
@@ -100,9 +100,9 @@ def diagnose(
 
     *Few items or voters.* Below 50 items the intervals are given, and ``cannot_tell`` says that they are not to be
     relied on. With three voters nothing can be tested: both p-values are None. One group of all voters is the same
-    model as none. That most independent units beat a coin is taken for granted: if all voters are worse than
-    chance, all labels and rates come out exchanged, and no number here can show it. Votes on which all voters agree
-    cannot be fitted in the first place.
+    model as none. That most independent units do better than chance is taken for granted: if all voters do worse, all
+    labels and rates come out exchanged, and no number here can show it. Votes on which all voters agree cannot be
+    fitted in the first place.
 
     Examples
     --------
@@ -137,13 +137,13 @@ def diagnose(
         without["fit_pvalue"] = "the model has as many parameters as there are pairs of voters"
     free, rates = _accuracies(panel, uncertainty, without)
     correlations = within_class_correlations(panel.core_codes, panel.table.counts, panel.posterior)
-    resampled = resample(panel, uncertainty, seeds[2])
+    resampled = resample(panel, uncertainty, correlations.are_clear, seeds[2])
     worth = _worth(panel, correlations, resampled, without)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
     # where voters of many classes share more than the model knows, it is far too sure of its labels
     doubted = panel.n_classes > 2 and fit is not None and fit < _REJECTED
     tempered = panel.calibrated(calibration) if doubted else None
-    expected, contests = _expectations(panel, uncertainty, resampled.optimism, tempered)
+    expected = _expectations(panel, uncertainty, resampled.optimism, tempered)
     expected = _on_real_panels(panel, expected, without)
     clear = correlations.clear()
     public = named_groups(panel, tests)
@@ -167,9 +167,7 @@ def diagnose(
     if panel.remark:
         cannot_tell = [*cannot_tell, panel.remark]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
-    use, advice, said = verdict(
-        expected, contests, cannot_tell, (independence, fit), public[panel.voters], public, type(model).__name__
-    )
+    use, advice, said = verdict(panel, expected, cannot_tell, (independence, fit), public)
     return Diagnosis(
         verdict=said,
         use=use,
@@ -315,8 +313,8 @@ def _expectations(
     uncertainty: Uncertainty,
     optimism: tuple[float, float],
     tempered: NDArray[np.float64] | None,
-) -> tuple[dict[str, Expectation], list[Contest]]:
-    """Return what is expected of each way to label, and how the combined labels compare with the others.
+) -> dict[str, Expectation]:
+    """Return what is expected of each way to label.
 
     ``tempered`` is the posterior that expectations are taken under, if not that of the model, which thinks too well
     of what it chose itself.
@@ -326,23 +324,19 @@ def _expectations(
     labels = dict(panel.labels)
     if panel.free_fit.model.n_groups == len(panel.voters) and isinstance(panel.model, DawidSkene):
         del labels["Dawid-Skene"]  # it is the model itself
-    ways = {**labels, "best single voter": panel.table.codes[:, best].astype(np.int64)}
+    ways = {**labels, "voter thought best": panel.table.codes[:, best].astype(np.int64)}
     stacked = np.stack(list(ways.values()))
     centres, covariance = uncertainty.expected_accuracies(stacked)
-    chosen_by_itself = {"combined": optimism[0], "best single voter": optimism[1]} if tempered is None else {}
-    expected, contests = {}, []
+    chosen_by_itself = {"combined": optimism[0], "voter thought best": optimism[1]} if tempered is None else {}
+    expected = {}
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
         own = chosen_by_itself.get(name, 0.0)
         value = max(expected_balanced_accuracy(way, posterior, counts) - own, (own > 0) / panel.n_classes)
         middle = value if panel.centred_on_report or tempered is not None else centres[row] - own
         low, high = interval(middle, np.sqrt(covariance[row, row] + own**2), value)
-        single = (panel.names[best], best) if name == "best single voter" else ()
+        single = (panel.names[best], best) if name == "voter thought best" else ()
         expected[name] = Expectation(name, value, None, (float(low), float(high)), None, *single)
-        if row:
-            gain = expected["combined"].balanced_accuracy - value
-            variance = covariance[0, 0] + covariance[row, row] - 2 * covariance[0, row]
-            contests.append(Contest(name, value, gain, float(np.sqrt(max(variance, 0.0)))))
-    return expected, contests
+    return expected
 
 
 def _worth(
@@ -355,11 +349,13 @@ def _worth(
     """
     clear, groups, widened = correlations.clear(), panel.free_fit.model.groups, np.sqrt(panel.overdispersion)
     values = np.array([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
-    ends = _log_interval(values, resampled.worth, widened).clip(1.0, len(panel.voters))
+    ends = _log_interval(*correlations.effective_votes_beside_chance(), resampled.worth, widened)
+    ends = np.stack([np.minimum(ends[:, 0], values), np.maximum(ends[:, 1], values)], axis=-1)
+    ends = ends.clip(1.0, len(panel.voters))
     least = correlations.least_effective_votes(_Z * widened)
     ends[:, 0] = np.where(values >= len(panel.voters), np.minimum(ends[:, 0], least), ends[:, 0])
     own = uniqueness(clear.pooled)
-    of_voters = panel.shared_among_copies(_log_interval(own, resampled.uniqueness, widened).clip(0.0, 1.0))
+    of_voters = panel.shared_among_copies(_log_interval(own, 0.0, resampled.uniqueness, widened).clip(0.0, 1.0))
     gains = one_more(clear.pooled, groups)
     reach = _Z * widened * resampled.one_more.std(axis=0, ddof=1)
     of_groups = np.array(list(gains.values()))[:, None] + np.outer(reach, [-1.0, 1.0])
@@ -380,9 +376,11 @@ def _worth(
     }
 
 
-def _log_interval(values: NDArray[np.float64], resampled: NDArray[np.float64], widened: float) -> NDArray[np.float64]:
-    """Return intervals, shape (n, 2), normal on the log scale, from resampled values of shape (n_resamples, n)."""
-    reach = _Z * widened * np.log(resampled).std(axis=0, ddof=1)
+def _log_interval(
+    values: NDArray[np.float64], variance: float | NDArray[np.float64], resampled: NDArray[np.float64], widened: float
+) -> NDArray[np.float64]:
+    """Return intervals, shape (n, 2), normal on the log scale: a variance, and that of (n_resamples, n) values."""
+    reach = _Z * widened * np.sqrt(variance + np.log(resampled).var(axis=0, ddof=1))
     return np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1)
 
 
@@ -395,6 +393,8 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
     because part of what is left over does not touch the labels, and the log-odds are averaged over the uncertainty of
     the rates.
     """
+    if panel.said is not None and panel.said.calibration is not None:
+        return panel.said.calibration
     if fit is None or fit >= _REJECTED:
         if panel.centred_on_report:
             return Calibration(1.0, panel.latent.class_balance)
@@ -402,7 +402,7 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
         line = calibrated_to(panel.core, panel.latent.subset(panel.voters), free)
         return Calibration(1.0, free.class_balance) if line is None else line
     shared = min(1.0, worth / modelled_effective_votes(panel.latent.subset(panel.voters)))
-    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage(), panel.latent.class_balance)
+    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage, panel.latent.class_balance)
 
 
 def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:

@@ -108,7 +108,7 @@ class ReferenceClass:
     panels : tuple of str
         Names of the panels.
     claims : mapping of str to Claim
-        By way to label ("combined", "Dawid-Skene", "majority vote", "best single voter", "panel"), and "voter" and,
+        By way to label ("combined", "Dawid-Skene", "majority vote", "voter thought best", "panel"), and "voter" and,
         of two classes, "class share".
     comparisons : mapping of str to Comparison
         By way to label, against the combined labels.

@@ -13,6 +13,7 @@ from goldless.fitting.calibration import Calibration
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.echo import SameWrongAnswer
 from goldless.shown import Shown
+from goldless.words import p_value
 
 _WITHOUT = {
     "independence_pvalue": ("No test of", "independence"),
@@ -36,7 +37,7 @@ class Expectation(NamedTuple):
     ----------
     method : str
         "combined" (the labels of the model), "Dawid-Skene" (as if all voters were independent), "majority vote" or
-        "best single voter".
+        "voter thought best".
     balanced_accuracy : float
         Balanced accuracy over the items at hand that the fitted model expects.
     interval : tuple of float or None
@@ -48,7 +49,7 @@ class Expectation(NamedTuple):
         How often the combined labels were better on real panels: than this way to label or, in the row of the
         combined labels, than the majority vote. As good counts half.
     voter, column : str, int or None
-        Name and column of the best single voter.
+        Name and column of the voter thought best.
     """
 
     method: str
@@ -144,8 +145,8 @@ class Diagnosis(Shown):
     verdict : str
         Which labels to use and why, with figures, or that the votes cannot tell.
     use : str
-        What the advice is: ``combined``, ``independent`` (the labels of ``structure="independent"``), ``majority``,
-        ``voter`` (the one that is thought best, alone) or ``unknown``.
+        What the advice is: ``combined``, ``majority`` (which gives the same labels), ``check`` (label some items
+        first, see ``at_risk``) or ``unknown``.
     advice : str
         The same in plain words, without figures.
     at_risk : str or None
@@ -222,8 +223,8 @@ class Diagnosis(Shown):
     next_to_label : ndarray of shape (n_asked,)
         Rows of the items whose labels, passed as ``anchors``, would best separate the readings; most useful first.
     labels_enough : int or None
-        How many such labels are likely to settle which reading is right: 0 if no other reading would change more
-        than 5 % of the labels, None if no number of them is likely to.
+        How many such labels are likely to settle what is open, None if no number of them is likely to. Where nothing
+        is open it is 0, or what a check of labels at risk needs.
     cannot_tell : tuple of str
         Why the votes cannot tell how good the labels are; empty if they can.
     without : dict of str to str
@@ -304,8 +305,8 @@ class Diagnosis(Shown):
         between = f"({low:.1f} to {high:.1f})" if np.isfinite(low) else "(no interval: see without)"
         lines = [
             f"Diagnosis of {len(self.voters)} voters on {self.n_items:,} items",
-            f"  independence: {said_pvalue(self.independence_pvalue)}",
-            f"  fit of the groups: {said_pvalue(self.fit_pvalue)}",
+            f"  independence: {p_value(self.independence_pvalue)}",
+            f"  fit of the groups: {p_value(self.fit_pvalue)}",
             f"  effective votes: {self.effective_votes:.1f} {between}",
         ]
         for row in self.expected:
@@ -413,10 +414,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def said_pvalue(value: float | None) -> str:
-    """Return a p-value in words."""
-    if value is None:
-        return "cannot be tested"
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

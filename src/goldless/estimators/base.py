@@ -28,6 +28,7 @@ from goldless.votes.alphabet import LabelRules
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
 from goldless.votes.kinds import NumberRules
 from goldless.votes.source import VoteSource
+from goldless.votes.unseen import count_listed
 from goldless.votes.votes import Votes
 
 
@@ -302,7 +303,7 @@ class VoteEstimator(BaseEstimator, ABC):
             self._check_classes(counted.votes.n_classes)  # a stream may show more than its first rows did
             known.check(counted.sketch.n_rows)
             return self._reduce(counted)
-        weights = as_counts(sample_weight, votes.n_items)
+        weights = count_listed(votes, as_counts(sample_weight, votes.n_items), getattr(self, "at_least", None))
         known.check(votes.n_items)
         return self._reduce(CountedVotes.of_votes(votes, weights, known.rows))
 

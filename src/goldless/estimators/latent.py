@@ -20,6 +20,7 @@ from goldless.fitting.fit import FitOptions, fit_tree
 from goldless.fitting.fitted import Alternative, Grouping
 from goldless.fitting.moments import ImbalanceRule
 from goldless.fitting.panels import Panels, choose_panel, worthwhile_panels
+from goldless.maths.score import score_matrix
 from goldless.maths.tree import TreeModel
 
 
@@ -111,8 +112,10 @@ class LatentSML(TreeEstimator):
     class_balance_, imbalance_ : float
         Pr(Y positive) and b.
     calibration_ : tuple of float (temper, class_balance)
-        What ``predict_proba`` counts with: where the prior on the class balance holds it back, its pull is taken out
-        of the probabilities (:func:`goldless.fitting.calibration.calibrated_to`). Labels do not depend on it.
+        What ``predict_proba`` counts with. Of two classes the truth is taken for one more voter of the panel: nothing
+        in the votes says how far it is from what they have in common, and the posterior of the model, the mean of
+        which is kept, is far too sure on real votes (:func:`goldless.fitting.calibration.one_more_voter`). Known
+        labels move it. Labels do not depend on it.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     score_matrix_ : ndarray of shape (n_voters, n_voters)
@@ -137,7 +140,7 @@ class LatentSML(TreeEstimator):
     Exact copies (same votes on at least 20 items) are fitted as one voter, so adding a clone changes nothing.
     A single group of all voters is the same model as no groups (its latent is Y) and is reported so. With fewer
     items than twice the voters, or fewer than four voters, no structure is searched: every voter is alone. With
-    fewer than three different voters who is right cannot be told: the weak prior says that each beats a coin.
+    fewer than three different voters who is right cannot be told: a weak prior says that each beats chance.
 
     Second moments determine a tree of hidden sources and not which of them is Y: that the group hangs on a latent
     and the rest on Y, or the other way round, is one and the same distribution of votes. The search takes the
@@ -268,6 +271,8 @@ class LatentSML(TreeEstimator):
             self._refuse_two_class_options(f"for two classes, and the votes have {votes.n_classes}")
         if votes.ranked is not None:
             self._refuse_two_class_options("for labels, and the votes are numbers")
+            if self.abstain == "informative":
+                raise ValueError("abstain='informative' is for labels, and the votes are numbers.")
             if not np.isnan(facts.confusion).all():
                 raise ValueError("known rates of trusted voters are for labels: of numbers, name the voters only.")
         if unseen is not None and self.at_least is None:
@@ -307,7 +312,6 @@ class LatentSML(TreeEstimator):
             "structure='paper'": self._structure_is("paper"),
             "start='two-stage'": self.start == "two-stage",
             "em=False": not self.em,
-            "abstain='informative'": self.abstain == "informative",
             "decision='mean'": self.decision == "mean",
         }.items():
             if used:
@@ -475,8 +479,14 @@ class LatentSML(TreeEstimator):
 
     @property
     def score_matrix_(self) -> NDArray[np.float64]:
-        """Score of every pair (eq. score). Exact copies of each other have the largest score."""
-        return self._grouping("score_matrix_").score
+        """Score of every pair (eq. score). Exact copies of each other have the largest score.
+
+        Of more than 1,000 voters it is computed when it is asked for, from the covariance: O(m^3).
+        """
+        grouping = self._grouping("score_matrix_")
+        if grouping.score.size or not grouping.covariance.size:
+            return grouping.score
+        return np.asarray(score_matrix(grouping.covariance))
 
     @property
     def v_on_(self) -> NDArray[np.float64]:
@@ -501,7 +511,7 @@ class LatentSML(TreeEstimator):
     @property
     def calibration_(self) -> tuple:
         """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
-        calibration = self._of_fit("calibration_").calibration
+        calibration = self._of_fit("calibration_").printed
         assert calibration is not None
         return tuple(calibration)
 

@@ -8,7 +8,8 @@ import math
 import os
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -39,6 +40,7 @@ _MANY_NUMBERS = 10_000  # more numbers of any type are written as bytes
 _NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
 _SUM_TOLERANCE = 1e-6
+_LARGEST = float(np.finfo(float).max)  # of a number that is not in an array
 
 
 def save_estimator(estimator: Any, path: str | os.PathLike) -> None:
@@ -155,7 +157,7 @@ def _decode(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "kind" in value:
-        return _KINDS[value["kind"]](**{name: _decode(item) for name, item in value["of"].items()})
+        return _made(_KINDS[value["kind"]], {name: _decode(item) for name, item in value["of"].items()})
     if "bytes" in value and value["dtype"] in _NUMBERS:
         data = base64.b64decode(value["bytes"], validate=True)
         return np.frombuffer(data, dtype=value["dtype"]).reshape(value["shape"]).copy()
@@ -167,6 +169,28 @@ def _decode(value: Any) -> Any:
     if "float" in value:
         return float(value["float"])
     return tuple(_decode(value["tuple"]))
+
+
+def _made(kind: type, parts: dict[str, Any]) -> Any:
+    """Return a value of ours from its parts, each of the type that it is declared with."""
+    for name, hint in get_type_hints(kind).items():
+        if name in parts and not _is_a(parts[name], hint):
+            raise TypeError(f"{name} of {kind.__name__} is not what it should be")
+    return kind(**parts)
+
+
+def _is_a(value: Any, hint: Any) -> bool:
+    """Whether a value is of a declared type; what is in arrays and mappings is checked where they are used."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_is_a(value, part) for part in parts)
+    if kind is tuple and parts[1:] == (...,):
+        return isinstance(value, tuple) and all(_is_a(part, parts[0]) for part in value)
+    if kind is float:
+        return isinstance(value, float | int) and not isinstance(value, bool) and abs(value) <= _LARGEST
+    if kind is int:
+        return isinstance(value, int) and abs(value) <= _LARGEST
+    return kind is Any or isinstance(value, kind if isinstance(kind, type) else object)
 
 
 def _array(values: Any, dtype: Any) -> np.ndarray:

@@ -59,7 +59,7 @@ class SpectralMetaLearner(TreeEstimator):
 
     Notes
     -----
-    The sign is fixed by taking most voters to beat a coin.
+    The sign is fixed by taking most voters to do better than chance.
 
     Examples
     --------

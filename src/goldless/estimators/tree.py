@@ -49,12 +49,12 @@ class TreeEstimator(VoteEstimator):
         return log_likelihood
 
     def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        return probabilities(self.fitted_.log_posterior(self.fitted_.log_likelihood(codes)))
+        return probabilities(self.fitted_.log_posterior(self.fitted_.log_likelihood(codes), self.fitted_.printed))
 
     def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         evidence = self.fitted_.log_likelihood(codes)
         label = self.fitted_.decide(self._deciding(codes, evidence))
-        return np.column_stack([label, probabilities(self.fitted_.log_posterior(evidence))])
+        return np.column_stack([label, probabilities(self.fitted_.log_posterior(evidence, self.fitted_.printed))])
 
     def predict_proba(
         self, X: Any, calibration: tuple | None = None, *, unknown: str = "error"
@@ -76,8 +76,8 @@ class TreeEstimator(VoteEstimator):
             What a label is that the fit never saw: an error that names its place, or no vote.
         """
         check_is_fitted(self)
-        known = None if calibration is None else Calibration(*calibration)
         fitted = self.fitted_
+        known = fitted.printed if calibration is None else Calibration(*calibration)
         return self._on_patterns(
             X, lambda codes: probabilities(fitted.log_posterior(fitted.log_likelihood(codes), known)), unknown
         )
@@ -114,7 +114,7 @@ class TreeEstimator(VoteEstimator):
                 "explain the model and the votes of some of them (subset)."
             )
         table = PatternTable.of(dense_codes(codes), fitted.n_symbols)
-        why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.calibration)
+        why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.printed)
         return replace(spread_rows(why, table.inverse), items=votes.items, voters=fitted.voters)
 
     # -- what was learnt ------------------------------------------------------------------------------------

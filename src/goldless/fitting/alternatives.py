@@ -13,7 +13,8 @@ from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.result import Structure
 from goldless.maths.tree import TreeModel
 from goldless.progress import part
-from goldless.votes.passes import VoteSums, grouped
+from goldless.votes.grouped import grouped
+from goldless.votes.passes import VoteSums
 
 NOTABLE_CHANGE = 0.05  # share of labels: groupings that differ in fewer are one
 _FAINT = 0.1  # correlation beyond Y that is worth a word when it could not be seen
@@ -73,7 +74,7 @@ def describe_grouping(
     m, grouped, used = len(groups), voters_in_groups(groups), describe_groups(groups, len(votes.core_voter))
     if m < 3:
         count = "One voter" if m == 1 else "Two different voters"
-        return f"{count} cannot show who is right: the labels rest on the assumption that each beats a coin."
+        return f"{count} cannot show who is right: the labels assume that each does better than chance."
     if structure is None:
         few = votes.n_items < 2 * m
         reason = f"only {votes.n_items} items for {m} voters" if few else "no structure was searched"

@@ -1,4 +1,4 @@
-"""Probabilities without the pull of a prior: a line on the log-odds that a free fit says is better calibrated."""
+"""Probabilities by a line on the log-odds: without the pull of a prior, and no surer than one more voter would be."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.tree import TreeModel, probability
+from goldless.maths.tree import TreeModel, log_odds, probability
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
 
 _LARGEST_RATIO = 30.0  # log-odds beyond this say the same
 _STEPS = 50
+_BISECTIONS = 100
+_LINE_ITEMS = 5.0  # labelled items that the line without labels is worth
 _LARGEST_TEMPER = 1.25  # a free fit that is so much surer is another reading and no calibration
 
 
@@ -85,3 +87,72 @@ def soft_logistic_line(
         if np.abs(step).max() < 1e-9:
             break
     return (slope, intercept) if 0 < slope <= _LARGEST_TEMPER else None
+
+
+def one_more_voter(
+    ratio: NDArray[np.float64], target: NDArray[np.float64], counts: NDArray[np.float64], mean: float
+) -> Calibration | None:
+    """Return the line on the log-likelihood ratio that makes the truth like one more voter of the panel.
+
+    Voters that share a view fix their consensus almost surely, and nothing in the votes says how far the truth is
+    from it. The slope is that of the logistic regression of what the voters say on the log-odds; the intercept keeps
+    the mean. None if there is no such line, or it would be surer than the model.
+
+    Parameters
+    ----------
+    ratio : ndarray of shape (n_rows,)
+        Log-likelihood ratio of the items.
+    target : ndarray of shape (n_rows,)
+        What the voters of an item say in the mean, from 0 to 1: the share of positive votes, or the mean midrank.
+    counts : ndarray of shape (n_rows,)
+        Items of each row.
+    mean : float
+        Mean of the probabilities.
+    """
+    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
+    line = soft_logistic_line(clipped, target, counts)
+    if line is None or line[0] >= 1:
+        return None
+    return Calibration(line[0], intercept_keeping(line[0] * clipped, counts, mean))
+
+
+def intercept_keeping(odds: NDArray[np.float64], counts: NDArray[np.float64], mean: float) -> float:
+    """Return the class balance whose log-odds, added to others, give probabilities of this mean."""
+    low, high = -60.0, 60.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if counts @ probability(odds + middle) < mean * counts.sum():
+            low = middle
+        else:
+            high = middle
+    return float(probability(np.array((low + high) / 2)))
+
+
+def with_labels(
+    line: Calibration,
+    ratio: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    known: NDArray[np.float64],
+    labels: NDArray[np.int8],
+) -> Calibration:
+    """Return a line that known labels move: those of a few items, and the line without labels as five more.
+
+    Parameters
+    ----------
+    line : Calibration
+        The line without labels.
+    ratio, counts : ndarray of shape (n_rows,)
+        Log-likelihood ratio of all items, and how many there are of each.
+    known, labels : ndarray of shape (n_known,)
+        Log-likelihood ratio and code of the items with a known label.
+    """
+    if not len(labels):
+        return line
+    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
+    prior = float(log_odds(np.array(float(np.asarray(line.class_prior)[1]))))
+    moved = soft_logistic_line(
+        np.concatenate([clipped, known.clip(-_LARGEST_RATIO, _LARGEST_RATIO)]),
+        np.concatenate([probability(line.temper * clipped + prior), labels.astype(np.float64)]),
+        np.concatenate([_LINE_ITEMS * counts / counts.sum(), np.ones(len(labels))]),
+    )
+    return line if moved is None else Calibration(moved[0], float(probability(np.array(moved[1]))))

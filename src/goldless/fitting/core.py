@@ -23,6 +23,7 @@ from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import MOST_COMPARED, SparsePairs, SparseRows
 from goldless.votes.votes import Votes, voter_name
+from goldless.words import listed
 
 PARTNERS = 2  # a voter is compared if it shares enough items with so many others
 _EXACT = 2**53  # whole numbers below this are exact as floats
@@ -247,28 +248,28 @@ def _warn_about(counted: CountedVotes, informative: NDArray, copy_of: NDArray, m
     n_votes = cast.sum(axis=0)
 
     def named(voters: NDArray[np.integer]) -> str:
-        shown = ", ".join(voter_name(votes.voters, voter) for voter in voters[:5])
-        return shown + (f" and {len(voters) - 5} more" if len(voters) > 5 else "")
+        return listed((voter_name(votes.voters, voter) for voter in voters), 5)
 
     silent = np.flatnonzero(n_votes == 0)
     if len(silent):
-        warn_user(f"No votes at all from {named(silent)}: kept with accuracy 0.5, without influence.")
+        warn_user(f"No votes at all from {named(silent)}: ignored (accuracy set to 0.5).")
     constant = np.flatnonzero(~informative & (n_votes > 0))
     if len(constant):
-        warn_user(f"Always the same vote from {named(constant)}: kept with accuracy 0.5, without influence.")
+        warn_user(f"Always the same vote from {named(constant)}: ignored (accuracy set to 0.5).")
     unused = np.flatnonzero(cast.sum(axis=1) == 0)
     if len(unused) and votes.bins is None:
         named_classes = ", ".join(repr(label) for label in votes.classes[unused].tolist())
         warn_user(f"Nobody votes for {named_classes}: without known labels of it no item is labelled so.")
     copies = np.flatnonzero(copy_of != np.arange(votes.n_voters))
     if len(copies):
-        pairs = ", ".join(f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies[:5])
-        more = f" and {len(copies) - 5} more" if len(copies) > 5 else ""
+        pairs = listed(
+            (f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies.tolist()), 5, str
+        )
         effect = "a voter and its copies count as one" if merges_copies else "each still counts as a voter of its own"
-        warn_user(f"Exact copies among the voters: {pairs}{more}; {effect}.")
+        warn_user(f"Exact copies among the voters: {pairs}; {effect}.")
     if sketch.n_empty:
         warn_user(
-            f"{sketch.n_empty} item(s) without any vote, the first in row {sketch.first_empty}: without influence, "
+            f"{sketch.n_empty} item(s) without any vote, the first in row {sketch.first_empty}: ignored by the fit, "
             "and labelled by a guess."
         )
     if votes.n_voters >= 20 and votes.n_voters > 2 * sketch.n_items:

@@ -93,7 +93,7 @@ class Facts:
     class_prior : ndarray of shape (n_classes,) or None
         Known Pr(Y).
     trusted : ndarray of shape (n_trusted,)
-        Columns of voters that are known to look at the truth itself, and to beat a coin.
+        Columns of voters that are known to look at the truth itself, and to do better than chance.
     confusion : ndarray of shape (n_voters, n_classes, n_classes)
         Known Pr(vote | Y), not a number where unknown; a voter with known rates is trusted.
     """

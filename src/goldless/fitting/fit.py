@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import AmbiguousReadingWarning, warn_user
 from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_grouping, nearby_groupings
-from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.fitting.calibration import Calibration, calibrated_to, one_more_voter, with_labels
 from goldless.fitting.core import FitVotes
-from goldless.fitting.cut import Cut, KnownItems, find_cut
+from goldless.fitting.cut import Cut, KnownItems, find_cut, mean_votes
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import (
     Convergence,
@@ -33,15 +33,12 @@ from goldless.fitting.moments import ImbalanceRule, independent_estimate, two_st
 from goldless.fitting.number_warnings import warn_about_numbers
 from goldless.fitting.numbers import (
     RankedVotes,
-    are_two_classes,
     scale_or_classes,
     spectral_ranks,
-    tempered,
-    with_labels,
 )
 from goldless.fitting.risk import Risk, expected_accuracy
 from goldless.fitting.settling import describe_settled, is_open, known_rates, most_different, settle
-from goldless.fitting.silence import silent_sums, with_silent_voters
+from goldless.fitting.silence import hearing, silent_sums, with_silent_voters
 from goldless.fitting.skill import Explained, best_root, takes_skill_for_echo, undecided
 from goldless.fitting.solve import (
     Balanced,
@@ -55,6 +52,7 @@ from goldless.fitting.solve import (
 from goldless.fitting.unseen import check_unseen, count_unseen, seen_in_covariance, with_unseen
 from goldless.kernels.sparse import Codes, codes_of_voters, dense_codes, weighted_votes
 from goldless.maths.em import Dirichlet, EMResult
+from goldless.maths.ordered import STRENGTH
 from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
@@ -99,9 +97,10 @@ def start_prior(votes: FitVotes, options: FitOptions, groups: NDArray[np.int64],
         raise ValueError(f"balance_prior must be 'auto' or a number of items, got {options.balance_prior!r}")
     n_classes, (right, wrong) = votes.n_classes, options.prior
     if votes.ranked is not None:
-        ranked = votes.ranked
-        prior = Dirichlet.of_classes(groups, 2, right, wrong, items / 2, ordered=ranked.ordered)
-        return replace(prior, known_prior=ranked.class_prior)
+        # as with the prior on the balance: under over-dispersion the likelihood counts phi times too much
+        ordered = replace(votes.ranked.ordered, strength=overdispersion * STRENGTH)
+        prior = Dirichlet.of_classes(groups, 2, right, wrong, items / 2, ordered=ordered)
+        return prior.with_known_prior(votes.ranked.class_prior)
     pooled = pooled_votes(n_classes, len(groups))
     return Dirichlet.of_classes(groups, n_classes, right, wrong, items / n_classes, pooled)
 
@@ -130,14 +129,15 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         result, calibration = _with_facts(votes, facts, options, model, prior, sums, abstainers, found.overdispersion)
         model = result.model
     elif len(abstainers):
-        silent_prior = prior.for_groups(model.groups)
+        silent_prior = hearing(prior.for_groups(model.groups), abstainers, votes.sums.n_voters)
         solver = Solver.of(sums, options.max_iter, options.tol)
         result = solver.finish(solver.run(model, silent_prior), silent_prior)
         model = result.model
     elif fit.free is not None:
         calibration = calibrated_to(votes.table, fit.table_model, fit.free)
     core = model.subset(np.arange(votes.sums.n_voters))
-    levels = _find_levels(votes, sums, options, model, result, prior, known)
+    level_prior = hearing(prior, abstainers, votes.sums.n_voters, model.n_voters)
+    levels = _find_levels(votes, sums, options, model, result, level_prior, known)
     separation, cut = None, 0.0
     if votes.ranked is not None:
         calibration, separation, cut = _calibrate(votes, votes.ranked, core, facts)
@@ -160,10 +160,16 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         unseen=_count_unseen(votes, options, core, prior),
     )
     if votes.ranked is not None:
-        warn_about_numbers(votes, fitted)
-    elif votes.n_classes == 2:
+        evidence = fitted.log_likelihood(votes.counted.sketch.table.codes)
+        warn_about_numbers(votes, fitted, evidence)
+        return _with_sample(votes, fitted, evidence)
+    if votes.n_classes == 2:
         flat = _without_groups(votes, fitted, options, found.overdispersion)
-        fitted = replace(fitted, cut=_find_cut(votes, fitted, facts, settled, flat))
+        fitted = replace(
+            fitted,
+            cut=_find_cut(votes, fitted, facts, settled, flat),
+            probability_line=_probability_line(votes, fitted, facts),
+        )
         if isinstance(options.structure, str) and options.structure == "search":
             fitted = replace(fitted, risk=_risk(votes, fitted, flat()))
     return _with_sample(votes, fitted)
@@ -311,27 +317,29 @@ def _fit_groups(
     prior = start_prior(votes, options, groups, overdispersion)
     if votes.ranked is not None:
         return _fit_ranked(votes, options, prior, groups, overdispersion, finish)
+    of_all = finish and options.em and sums.streams_lists
     if options.start == "two-stage" or not options.em:
         rule, hard = ImbalanceRule(options.imbalance), options.latent_values == "hard"
         on = replace(sums, engine=None) if options.em else sums
         start = two_stage_estimate(on, votes.covariance, groups, rule, hard)
     else:
-        start = start_of(sums, groups, prior)
+        start = start_of(sums, groups, prior, of_all)
     if not options.em:
         ended = EMResult(start, np.nan, np.array([]), 0, True, 0.0)
         return _Fit(ended, prior, start, np.nan)
-    solver = Solver.of(sums, options.max_iter, options.tol)
+    solver = Solver.of(sums, options.max_iter, options.tol, of_all)
     if votes.n_classes > 2 and votes.one_sided:  # votes that name one class each say nothing about the balance
         even = np.full(votes.n_classes, 1 / votes.n_classes)
         prior = replace(prior, known_prior=even, pooled=0.0)
-        fit = Balanced(solver.run(start_of(sums, groups, prior), prior), prior)
+        fit = Balanced(solver.run(start_of(sums, groups, prior, of_all), prior), prior)
     elif isinstance(options.balance_prior, str):
-        fit = fit_balanced(solver, start, prior, sums.table.n_items, overdispersion)
+        fit = fit_balanced(solver, start, prior, sums.n_items if of_all else sums.table.n_items, overdispersion)
     else:
         fit = Balanced(solver.run(start, prior), prior)
     on_table = fit.result
     result = solver.finish(on_table, fit.prior) if finish else on_table
-    return _Fit(result, fit.prior, on_table.model, on_table.log_likelihood, fit.free)
+    of_table = sums.packed(groups).log_likelihood(on_table.model) if of_all else on_table.log_likelihood
+    return _Fit(result, fit.prior, on_table.model, of_table, fit.free)
 
 
 def _fit_ranked(
@@ -440,10 +448,13 @@ def _risk(votes: FitVotes, fitted: Fitted, flat: TreeModel) -> Risk:
     own = expected_accuracy(labels, probabilities(fitted.log_posterior(evidence)), table.counts)
     core = codes_of_voters(merge_copies(table.codes, fitted.model.copy_of), votes.voters)
     of_flat = flat.class_evidence(core).argmax(axis=1)
-    changed = float(table.counts @ (of_flat != evidence.argmax(axis=1)) / table.n_items)
+    by_majority = mean_votes(table.codes)
     grouping = fitted.grouping
     others = () if grouping is None else grouping.alternatives[:_NEAREST]
-    return Risk(votes.n_items, votes.sums.n_voters, own, max([changed, *(other.labels_changed for other in others)]))
+    differ = of_flat != evidence.argmax(axis=1), (by_majority != 0) & ((by_majority > 0) != labels)
+    changed = [*(other.labels_changed for other in others), *np.stack(differ) @ table.counts / table.n_items]
+    misfit = np.inf if grouping is None else grouping.overdispersion
+    return Risk(votes.n_items, votes.sums.n_voters, own, float(max(changed)), misfit)
 
 
 def _find_cut(
@@ -514,7 +525,7 @@ def _with_facts(
     rows = picked.take(voted)
     codes = with_silence(codes_of_voters(rows.codes, votes.voters), abstainers)
     start = with_label_voter(model)
-    known = known_rates(votes, facts, prior, start)
+    known = hearing(known_rates(votes, facts, prior, start), abstainers, votes.sums.n_voters)
     start = known.impose(start)
     labelled = WithLabels.of(sums.expect, codes, facts.labels[voted], rows.counts, start)
     # a sample knows no labels: what they change is part of what it lacks
@@ -542,14 +553,33 @@ def _calibrate(
     separation = scale_or_classes(ratio, probability(ratio + model.log_prior_odds), counts)
     cut = ranked.cut(codes, ratio, counts)
     ratio = ratio - cut
-    line = Calibration(1.0, model.class_balance)
-    if not are_two_classes(separation, votes.n_items):
+    line, balance = Calibration(1.0, model.class_balance), float(model.class_prior[1])
+    if not separation.of_two_classes(votes.n_items):
         stated = ranked.class_prior is not None or (facts is not None and facts.class_prior is not None)
-        line = tempered(ratio, ranked.mean_midranks(codes), counts, float(model.class_prior[1]), stated)
+        mean = balance if stated else float(counts @ probability(ratio + model.log_prior_odds) / counts.sum())
+        line = one_more_voter(ratio, ranked.mean_midranks(codes), counts, mean) or line
     if facts is not None and len(facts.rows):
         known = model.log_likelihood_ratio(codes_of_voters(votes.counted.picked.codes, votes.voters)) - cut
         line = with_labels(line, ratio, counts, known, facts.labels)
-    return line, separation, cut
+    return line, separation.value, cut
+
+
+def _probability_line(votes: FitVotes, fitted: Fitted, facts: Facts | None) -> Calibration | None:
+    """Return what probabilities of two labels are printed with: as if the truth were one more voter.
+
+    On 74 real panels the model's own have a log loss of 0.83, where the base rate has 0.52; these have 0.47.
+    """
+    table = votes.counted.sketch.table
+    counts = table.counts.astype(np.float64)
+    evidence = fitted.log_likelihood(table.codes)
+    ratio = evidence[:, 1] - evidence[:, 0]
+    said = (1 + mean_votes(codes_of_voters(table.codes, np.flatnonzero(fitted.informative)))) / 2
+    mean = float(counts @ probabilities(fitted.log_posterior(evidence))[:, 1] / counts.sum())
+    line = one_more_voter(ratio, said, counts, mean)
+    if facts is None or not len(facts.rows) or fitted.calibration is None:
+        return line
+    of_known = fitted.log_likelihood(votes.counted.picked.codes)
+    return with_labels(line or fitted.calibration, ratio, counts, of_known[:, 1] - of_known[:, 0], facts.labels)
 
 
 def _find_levels(
@@ -576,11 +606,11 @@ def _convergence(result: EMResult) -> Convergence:
     return Convergence(result.log_likelihood, result.n_iter, result.converged, result.gap)
 
 
-def _with_sample(votes: FitVotes, fitted: Fitted) -> Fitted:
+def _with_sample(votes: FitVotes, fitted: Fitted, evidence: NDArray[np.float64] | None = None) -> Fitted:
     """Keep what panels are judged by, and with kinds of items how far voters agree with the averaged posterior."""
     table, sample = votes.counted.sketch.table, None
     if votes.shown is None:
-        evidence = fitted.log_likelihood(table.codes)
+        evidence = fitted.log_likelihood(table.codes) if evidence is None else evidence
         sample = VoteSample.of(table.codes, table.counts, probabilities(fitted.log_posterior(evidence)))
     if len(fitted.evidence) == 1:
         return replace(fitted, sample=sample)

@@ -71,7 +71,8 @@ class Grouping:
     Attributes
     ----------
     covariance, score : ndarray of shape (n_compared, n_compared)
-        Covariance of the votes, and the score of every pair (eq. score).
+        Covariance of the votes, and the score of every pair (eq. score); of more than 1,000 voters the score is
+        left out (shape (0, 0)).
     v_on, v_off : ndarray of shape (n_voters,)
         Loadings within and across groups (Lemma 1).
     residual : float
@@ -215,6 +216,8 @@ class Fitted:
         How often voters agree with the averaged posterior, if ``evidence`` is more than the model.
     calibration : Calibration or None
         What probabilities count with, if not the class balance of the model.
+    probability_line : Calibration or None
+        What probabilities are printed with, if they are less sure than the model's own.
     cut : Cut or None
         Where labels of two classes are cut by ``decision="mean"``.
     convergence : Convergence or None
@@ -258,6 +261,7 @@ class Fitted:
     abstainers: NDArray[np.int64] | None = None
     recall: NDArray[np.float64] | None = None
     calibration: Calibration | None = None
+    probability_line: Calibration | None = None
     cut: Cut | None = None
     convergence: Convergence | None = None
     balance_items: float = 0.0
@@ -351,6 +355,11 @@ class Fitted:
             return log_likelihood + log_rates(self.model.class_prior)
         return known.temper * log_likelihood + log_rates(np.asarray(known.class_prior))
 
+    @property
+    def printed(self) -> Calibration | None:
+        """What printed probabilities count with, if not the class balance of the model."""
+        return self.calibration if self.probability_line is None else self.probability_line
+
     def decide(self, log_odds: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the class with the largest log-odds; of several, the one with most votes at fit."""
         tied = log_odds >= log_odds.max(axis=1, keepdims=True) - _TIE
@@ -400,7 +409,7 @@ class Fitted:
                 grouping,
                 compared=compared,
                 covariance=grouping.covariance[block],
-                score=grouping.score[block],
+                score=grouping.score[block] if grouping.score.size else grouping.score,
                 v_on=grouping.v_on[columns],
                 v_off=grouping.v_off[columns],
                 alternatives=(),
@@ -417,6 +426,7 @@ class Fitted:
             abstainers=np.array([], dtype=np.int64),
             recall=None if self.recall is None else self.recall[columns],
             calibration=None if self.calibration is None else Calibration(1.0, self.calibration.class_prior),
+            probability_line=self.printed,  # of fewer voters it is too careful, not too sure
             cut=None,
             grouping=grouping,
             facts=None,

@@ -19,6 +19,7 @@ from goldless.maths.structure.result import Structure
 from goldless.maths.structure.search import covariance_misfit, search_structure
 
 _FEWEST_VOTERS = 4
+MOST_SCORED = 1000  # voters; of more the score takes longer than all else, and nothing in a fit needs it
 _ALL_SEARCHED_UP_TO = 100  # voters; of more, only those are searched that could pay for a group
 
 
@@ -73,7 +74,9 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
         nothing = np.zeros(len(votes.core_voter))
         return FoundGroups(groups, None, 1.0, np.zeros((0, 0)), nothing, nothing, 0.0, path)
     covariance = filled_covariance(estimate)
-    score = np.asarray(score_matrix(covariance))
+    by_paper = isinstance(structure, str) and structure == "paper"
+    scored = by_paper or len(covariance) <= MOST_SCORED
+    score = np.asarray(score_matrix(covariance)) if scored else np.zeros((0, 0))
     if isinstance(structure, str) and structure == "paper" and len(compared) < n_fitted:
         raise ValueError(
             f"structure='paper' compares every two voters, and of {n_fitted:,} only {len(compared)} share enough "
@@ -97,7 +100,7 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
         groups,
         searched,
         overdispersion,
-        votes.spread_matrix(score),
+        votes.spread_matrix(score) if scored else score,
         votes.spread(_placed(fit.v_on, compared, n_fitted)),
         votes.spread(_placed(fit.v_off, compared, n_fitted)),
         fit.value,

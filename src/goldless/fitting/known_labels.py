@@ -12,7 +12,7 @@ from goldless.fitting.facts import certain_votes
 from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
-from goldless.votes.passes import GroupedPatterns, GroupedRows, grouped
+from goldless.votes.grouped import Grouped, grouped
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
 
@@ -35,8 +35,8 @@ class WithLabels:
     """
 
     of_votes: Expect
-    unlabelled: GroupedPatterns | GroupedRows | None = None
-    labelled: GroupedPatterns | GroupedRows | None = None
+    unlabelled: Grouped | None = None
+    labelled: Grouped | None = None
 
     @classmethod
     def of(

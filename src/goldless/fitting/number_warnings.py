@@ -12,14 +12,18 @@ from goldless.fitting.groups import can_be_searched
 from goldless.fitting.number_facts import auc_of, direction_of
 from goldless.fitting.numbers import consensus_of
 from goldless.votes.votes import voter_name
+from goldless.words import listed
 
 _CLEARLY_AGAINST = 0.4  # AUC of a voter that runs against the others, and not merely weak
 _ONE_LEVEL = 0.9  # share of a voter's answers
 _DISAGREEMENT = 0.1  # of the labels
 
 
-def warn_about_numbers(votes: FitVotes, fitted: Fitted) -> None:
-    """Say which voters run against the others or say one number, and where the consensus would label otherwise."""
+def warn_about_numbers(votes: FitVotes, fitted: Fitted, evidence: NDArray[np.float64]) -> None:
+    """Say which voters run against the others or say one number, and where the consensus would label otherwise.
+
+    ``evidence`` is the log-likelihood of the classes on the patterns of the fit.
+    """
     assert fitted.bins is not None
     assert fitted.symbol_share is not None
     against = np.flatnonzero((direction_of(fitted) != fitted.bins.sign) & (auc_of(fitted) < _CLEARLY_AGAINST))
@@ -33,7 +37,7 @@ def warn_about_numbers(votes: FitVotes, fitted: Fitted) -> None:
     if n_voters >= 4 and not can_be_searched(votes):
         warn_user(f"{votes.n_items} items for {n_voters} voters: too few to find groups from numbers (10 a voter).")
     table = votes.counted.sketch.table
-    labels = fitted.decide(fitted.log_likelihood(table.codes))
+    labels = fitted.decide(evidence)
     otherwise = (consensus_of(fitted, table.codes) > 0.5) != (labels == 1)
     share = float(table.counts @ otherwise / max(table.n_items, 1))
     if share > _DISAGREEMENT:
@@ -44,5 +48,4 @@ def warn_about_numbers(votes: FitVotes, fitted: Fitted) -> None:
 
 
 def _named(fitted: Fitted, voters: NDArray[np.integer]) -> str:
-    shown = ", ".join(voter_name(fitted.voters, int(voter)) for voter in voters[:5])
-    return shown + (f" and {len(voters) - 5} more" if len(voters) > 5 else "")
+    return listed((voter_name(fitted.voters, int(voter)) for voter in voters), 5)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.fitting.calibration import Calibration, soft_logistic_line
 from goldless.fitting.fitted import Fitted
+from goldless.kernels.number_codes import count_by_parent, mean_by_group
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.ordered import Ordered, midranks_of
-from goldless.maths.tree import TreeModel, independent_model, log_odds, probability
+from goldless.maths.tree import TreeModel, independent_model
 from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 
-_LARGEST_RATIO = 30.0  # log-odds beyond this say the same
 _BALANCE_FLOOR = 1e-3
 _TWO_CLASSES = 0.95  # of T, from which the posterior is taken at its word
 _ENOUGH_ITEMS = 200  # for T to say anything
-_LINE_ITEMS = 5.0  # labelled items that the line without labels is worth
-_STEPS = 100
+_ONE_SIDED = 1.645  # standard errors below T: 95 %
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,45 +134,41 @@ def spectral_ranks(ranked: RankedVotes, loadings: NDArray[np.float64]) -> TreeMo
 
 def soft_votes(ordered: Ordered, table: PatternTable, groups: NDArray[np.int64]) -> ExpectedCounts:
     """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
-    codes, counts, positive = table.codes, table.weights, ordered.positive
-    n_groups, n_symbols = int(groups.max()) + 1, positive.shape[1]
-    grouped = np.bincount(groups, minlength=n_groups) >= 2
-    units = np.full((len(codes), n_groups), np.nan)
-    for group in range(n_groups):
-        members = np.flatnonzero(groups == group)
-        units[:, group] = row_means(np.ascontiguousarray(codes[:, members]), positive[members], np.nan)
-    heard = ~np.isnan(units)
-    hub = np.where(heard, units, 0.0).sum(axis=1) / np.maximum(heard.sum(axis=1), 1)
-    hub = np.where(heard.any(axis=1), hub, 0.5)
-    if ordered.by_rank:
-        hub = weighted_ranks(hub, counts)
-    of_hub = np.stack([1 - hub, hub]) * counts
+    codes, counts = table.codes, table.weights
+    n_groups, n_symbols = int(groups.max()) + 1, ordered.positive.shape[1]
+    units = means_by_group(codes, ordered.positive, groups, np.nan)
+    hub = np.nan_to_num(units).sum(axis=1) / np.maximum((~np.isnan(units)).sum(axis=1), 1)
+    hub = np.where(np.isnan(units).all(axis=1), 0.5, hub)
+    ranked = weighted_ranks if ordered.by_rank else lambda values, _: values
+    own = np.flatnonzero(np.bincount(groups, minlength=n_groups) >= 2)
+    # the states of the hub, then those of the latents of groups
+    positive = np.column_stack(
+        [ranked(hub, counts), *(ranked(np.nan_to_num(units[:, k], nan=0.5), counts) for k in own)]
+    )
+    parent = np.zeros(n_groups, dtype=np.int64)
+    parent[own] = 1 + np.arange(len(own))
     votes = np.zeros((len(groups), 2, n_symbols))
+    count_by_parent(codes, positive, counts, parent[groups], votes)
+    of_hub = np.stack([1 - positive[:, 0], positive[:, 0]]) * counts
     latents = np.zeros((n_groups, 2, 2))
-    for group in range(n_groups):
-        parent = of_hub
-        if grouped[group]:
-            alpha = np.where(heard[:, group], units[:, group], 0.5)
-            if ordered.by_rank:
-                alpha = weighted_ranks(alpha, counts)
-            parent = np.stack([1 - alpha, alpha]) * counts
-            latents[group] = np.stack([1 - alpha, alpha]) @ of_hub.T
-        for voter in np.flatnonzero(groups == group):
-            voted = codes[:, voter] >= 0
-            for state in range(2):
-                votes[voter, state] = np.bincount(codes[voted, voter], parent[state, voted], n_symbols)
+    for place, group in enumerate(own):
+        alpha = positive[:, 1 + place]
+        latents[group] = np.stack([1 - alpha, alpha]) @ of_hub.T
     return ExpectedCounts(of_hub.sum(axis=1), latents, votes, -np.inf)
 
 
-def row_means(codes: NDArray[np.int8], values: NDArray[np.float64], nothing: float = 0.5) -> NDArray[np.float64]:
-    """Return the mean over the votes of each row of what they stand for, ``nothing`` for a row without a vote."""
-    total, cast = np.zeros(len(codes)), np.zeros(len(codes), dtype=np.int64)
-    for voter, of_voter in enumerate(values):
-        column = codes[:, voter]
-        voted = column >= 0
-        total += np.where(voted, of_voter[np.maximum(column, 0)], 0.0)
-        cast += voted
-    return np.where(cast > 0, total / np.maximum(cast, 1), nothing)
+def means_by_group(
+    codes: NDArray[np.int8], values: NDArray[np.float64], groups: NDArray[np.int64], nothing: float
+) -> NDArray[np.float64]:
+    """Return the mean over the votes of each group on each row of what they stand for, ``nothing`` without a vote."""
+    means = np.empty((len(codes), int(groups.max(initial=0)) + 1))
+    mean_by_group(codes, np.ascontiguousarray(values), groups, nothing, means)
+    return means
+
+
+def row_means(codes: NDArray[np.int8], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean over the votes of each row of what they stand for, one half for a row without a vote."""
+    return means_by_group(codes, values, np.zeros(codes.shape[1], dtype=np.int64), 0.5)[:, 0]
 
 
 def weighted_ranks(values: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -183,99 +178,39 @@ def weighted_ranks(values: NDArray[np.float64], counts: NDArray[np.float64]) -> 
     return ((np.cumsum(size) - size / 2) / max(float(size.sum()), 1.0))[inverse.ravel()]
 
 
-def tempered(
-    ratio: NDArray[np.float64],
-    target: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    balance: float,
-    stated: bool,
-) -> Calibration:
-    """Return the line on the log-likelihood ratio that makes the truth like one more voter of the panel.
+class Separation(NamedTuple):
+    """T = (m_1 - m_0) / v of the log-odds: about 1 for two classes, clearly less for one continuous scale.
 
-    Voters that measure one scale fix their consensus almost surely, and nothing in the scores says how far the truth
-    is from it. The slope is that of the logistic regression of the mean midrank on the log-odds; the intercept keeps
-    the mean of the posterior, or the class balance that the votes state.
-
-    Parameters
+    Attributes
     ----------
-    ratio : ndarray of shape (n_rows,)
-        Log-likelihood ratio of the items.
-    target : ndarray of shape (n_rows,)
-        Mean midrank of their votes.
-    counts : ndarray of shape (n_rows,)
-        Items of each row.
-    balance : float
-        Pr(Y positive) of the model.
-    stated : bool
-        Whether the votes state it.
+    value : float
+    error : float
+        Its standard error.
     """
-    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
-    line = soft_logistic_line(clipped, target, counts)
-    if line is None:
-        return Calibration(1.0, balance)
-    posterior = probability(ratio + float(log_odds(np.array(balance))))
-    mean = balance if stated else float(counts @ posterior / counts.sum())
-    return Calibration(line[0], intercept_keeping(line[0] * clipped, counts, mean))
 
+    value: float
+    error: float
 
-def intercept_keeping(odds: NDArray[np.float64], counts: NDArray[np.float64], mean: float) -> float:
-    """Return the class balance whose log-odds, added to others, give probabilities of this mean."""
-    low, high = -60.0, 60.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if counts @ probability(odds + middle) < mean * counts.sum():
-            low = middle
-        else:
-            high = middle
-    return float(probability(np.array((low + high) / 2)))
+    def of_two_classes(self, n_items: int) -> bool:
+        """Whether the posterior of scores may be printed as it is: T is clearly high, not by luck of few items."""
+        return n_items >= _ENOUGH_ITEMS and self.value - _ONE_SIDED * self.error >= _TWO_CLASSES
 
 
 def scale_or_classes(
     ratio: NDArray[np.float64], posterior: NDArray[np.float64], counts: NDArray[np.float64]
-) -> float:
-    """Return T = (m_1 - m_0) / v of the log-odds: about 1 for two classes, clearly less for one continuous scale.
+) -> Separation:
+    """Return T and its standard error.
 
     If the two classes are real and the model holds, the log-likelihood ratio has means whose difference is its
-    variance within the classes.
+    variance within the classes. The error is that of the influence of single items, the posterior held.
     """
-    weight = np.stack([counts * (1 - posterior), counts * posterior])
-    total = np.maximum(weight.sum(axis=1), 1e-9)
-    mean = weight @ ratio / total
-    within = [weight[c] @ (ratio - mean[c]) ** 2 for c in range(2)]
-    variance = sum(within) / total.sum()
-    return float((mean[1] - mean[0]) / max(variance, 1e-9))
-
-
-def are_two_classes(separation: float, n_items: int) -> bool:
-    """Whether the posterior of scores may be printed as it is."""
-    return n_items >= _ENOUGH_ITEMS and separation >= _TWO_CLASSES
-
-
-def with_labels(
-    line: Calibration,
-    ratio: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    known: NDArray[np.float64],
-    labels: NDArray[np.int8],
-) -> Calibration:
-    """Return a line that known labels move: those of a few items, and the line without labels as five more.
-
-    Parameters
-    ----------
-    line : Calibration
-        The line without labels.
-    ratio, counts : ndarray of shape (n_rows,)
-        Log-likelihood ratio of all items, and how many there are of each.
-    known, labels : ndarray of shape (n_known,)
-        Log-likelihood ratio and code of the items with a known label.
-    """
-    if not len(labels):
-        return line
-    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
-    prior = float(log_odds(np.array(float(np.asarray(line.class_prior)[1]))))
-    moved = soft_logistic_line(
-        np.concatenate([clipped, known.clip(-_LARGEST_RATIO, _LARGEST_RATIO)]),
-        np.concatenate([probability(line.temper * clipped + prior), labels.astype(np.float64)]),
-        np.concatenate([_LINE_ITEMS * counts / counts.sum(), np.ones(len(labels))]),
-    )
-    return line if moved is None else Calibration(moved[0], float(probability(np.array(moved[1]))))
+    weight = np.stack([1 - posterior, posterior])
+    n_items = max(float(counts.sum()), 1.0)
+    share = np.maximum(weight @ counts / n_items, 1e-9)
+    mean = (weight * counts) @ ratio / (share * n_items)
+    squares = (weight * (ratio - mean[:, None]) ** 2).sum(axis=0)
+    variance = max(float(counts @ squares) / n_items, 1e-9)
+    value = float(mean[1] - mean[0]) / variance
+    away = weight * (ratio - mean[:, None]) / share[:, None]
+    influence = (away[1] - away[0] - value * (squares - variance)) / variance
+    return Separation(value, float(np.sqrt(counts @ influence**2)) / n_items)

@@ -216,4 +216,4 @@ def known_rates(votes: FitVotes, facts: Facts, prior: Dirichlet, model: TreeMode
     known[-1] = model.votes[-1]
     prior = prior.for_groups(model.groups)
     stated = prior.known_prior if facts.class_prior is None else facts.class_prior
-    return replace(prior, known_votes=known, known_prior=stated)
+    return replace(prior.with_known_prior(stated), known_votes=known)

@@ -62,10 +62,12 @@ class Solver:
     tol: float
 
     @classmethod
-    def of(cls, votes: VoteSums, max_iter: int, tol: float) -> Solver:
-        """Return the solver of votes as they are."""
+    def of(cls, votes: VoteSums, max_iter: int, tol: float, of_all: bool = False) -> Solver:
+        """Return the solver of votes as they are; ``of_all`` takes no step on a sample."""
         if not max_iter >= 1:
             raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
+        if of_all:
+            return cls(votes.expect, None, max_iter, tol)
         return cls(votes.expect_table, None if votes.engine is None else votes.expect, max_iter, tol)
 
     def run(self, start: TreeModel, prior: Dirichlet) -> EMResult:
@@ -156,10 +158,10 @@ def fit_groups(votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet, max
     return run_em(start_of(votes, groups, prior), packed.expect, prior=prior, max_iter=max_iter, tol=tol)
 
 
-def start_of(votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet) -> TreeModel:
-    """Return the model of one soft vote a unit."""
+def start_of(votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet, of_all: bool = False) -> TreeModel:
+    """Return the model of one soft vote a unit, on the table or on all votes."""
     if prior.ordered is None:
-        return prior.maximise(votes.packed(groups).unit_votes())
+        return prior.maximise(votes.unit_votes(groups, of_all))
     assert isinstance(votes.table, PatternTable)  # numbers are never sparse
     return prior.maximise(soft_votes(prior.ordered, votes.table, groups))
 

@@ -14,7 +14,7 @@ from goldless.fitting.solve import FREE_BALANCE
 from goldless.kernels.sparse import tally
 from goldless.maths.em import Dirichlet, run_em
 from goldless.maths.tree import TreeModel
-from goldless.votes.passes import grouped
+from goldless.votes.grouped import grouped
 from goldless.votes.unseen import UnseenRows
 
 FEWEST_CALLERS = 4  # three have as many rates as there are patterns that are seen

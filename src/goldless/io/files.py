@@ -18,9 +18,9 @@ from goldless.io.readers.base import File, Progress, Read, Reader, ReaderOptions
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import duplicated
 from goldless.io.readers.presets import Preset
-from goldless.io.readers.records import table_of_records
+from goldless.io.readers.records import table_of_records, unnested
 from goldless.io.readers.registry import all_presets, choose, named
-from goldless.io.roles import ReadOptions, check_names, long_roles, plain_title
+from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, long_roles, names_items, plain_title
 from goldless.io.tables import VotesFile, votes_of
 from goldless.votes.alphabet import LabelRules, as_classes
 from goldless.votes.kinds import NumberRules
@@ -76,9 +76,9 @@ def read_votes(
     format : str, optional
         Name of the format, if it is not found out rightly.
     item, voter, label : str, optional
-        Columns of a long table, one row a vote; of nested JSON such as ``judge.model``. Without them a table is long
-        if its columns have names such as item, worker and label, and wide (one row an item, one column a voter)
-        otherwise.
+        Columns of a long table, one row per vote; of nested JSON such as ``judge.model``. Without them a table is
+        long if its columns have names such as item, worker and label, and wide (one row per item, one column
+        per voter) otherwise.
     id_column : str, optional
         Column of a wide table that names the items.
     truth : str, optional
@@ -108,7 +108,7 @@ def read_votes(
         Take variant calls that a caller's own filter rejects for calls, too.
     repeats : {"refuse", "first", "last", "most"}, default="refuse"
         What counts if a voter gives an item of a long table several different labels: an error that names them, the
-        first, the last, or the most frequent. The same label again counts once.
+        first, the last, or the most frequent (of numbers their mean). The same label again counts once.
     delimiter, header, encoding : optional
         How text is to be read, when it is not found out rightly.
     progress : callable, optional
@@ -194,6 +194,8 @@ def find_files(source: str | os.PathLike | BinaryIO) -> tuple[list[File], str]:
     if not isinstance(source, str | os.PathLike):
         return [File(source)], "standard input"
     name = os.fspath(source)
+    if not name:
+        raise VotesError("unreadable", "the name of the file is empty", where={"file": name})
     path = Path(name)
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.is_file() and _may_hold_votes(file, path))
@@ -307,9 +309,15 @@ def _read_memory(source: Any) -> Read:
         table, notes = table_of_records(source, "votes")
         return Read(table, "records", notes=notes, certain=False)
     table = arrow_table(source)
+    if table is None and hasattr(source, "__arrow_c_stream__"):  # a frame with lists in it
+        table = pa.table(source)
     if table is not None:
-        return Read(table, f"a frame of {type(source).__module__.partition('.')[0]}", certain=False)
-    array = np.asarray(source)
+        table, notes = unnested(table, "votes")
+        return Read(table, f"a frame of {type(source).__module__.partition('.')[0]}", notes=notes, certain=False)
+    try:
+        array = np.asarray(source)
+    except ValueError:
+        raise VotesError("ragged", "votes: rows differ in length", "rows-are-items") from None
     if array.ndim != 2:
         raise TypeError(f"votes are read from files, frames, arrays and records, not from a {type(source).__name__}")
     names = [f"voter {number + 1}" for number in range(array.shape[1])]
@@ -340,24 +348,44 @@ def _apply_preset(read: Read, options: ReadOptions, name: str) -> tuple[Read, st
 
 def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) -> VotesFile:
     """Find out the roles, and make votes of the columns."""
+    if not read.table.num_columns or not read.table.num_rows:
+        raise empty_file(name)
     twice = duplicated(read.table.column_names)
     if twice is not None:
         raise VotesError(
             "same-name", f"{name} has two columns named {twice!r}", "own-names", {"file": name, "column": twice}
         )
+    if not options.names_columns:
+        read = _without_row_numbers(read)
     read, preset = _apply_preset(read, options, name)
+    if read.roles is None and options.reader.question is not None:
+        raise VotesError("unknown-column", f"{name} was read as {read.how}, which holds no questions to choose from")
     if read.roles is None:
         check_names(read.table.column_names, options, name)
-        roles = long_roles(read.table.column_names, options)
-        if roles is not None and roles.truth is None and options.truth is None:
-            notes = [*notes, *_truth_beside(read, roles)]
-        read = replace(read, roles=roles)
+        read = replace(read, roles=long_roles(read.table.column_names, options))
     elif options.names_columns and read.roles.long:
         check_names(read.table.column_names, options, name)
         asked = {role: getattr(options, role) for role in ("item", "voter", "label") if getattr(options, role)}
         read = replace(read, roles=replace(read.roles, **asked))
+    roles = read.roles
+    if roles is not None and roles.long and roles.truth is None and roles.gold is None and options.truth is None:
+        notes = [*notes, *_truth_beside(read, roles)]
     found = votes_of(read, options, name)
     return replace(found, notes=(*notes, *found.notes), format=preset)
+
+
+def _without_row_numbers(read: Read) -> Read:
+    """Return a table without the row numbers of a frame, if that is what its first column holds and no more."""
+    names = read.table.column_names
+    if read.roles is not None or not read.named or plain_title(names[0]) not in ROW_NUMBERS:
+        return read
+    if not names_items(names[1:]) and preset_for(names[1:]) is None:
+        return read
+    values = read.table[names[0]].to_pylist()
+    for start in (0, 1):
+        if all(str(value) == str(number) for number, value in enumerate(values, start)):
+            return replace(read, table=read.table.drop_columns([names[0]]))
+    return read
 
 
 def _truth_beside(read: Read, roles: Roles) -> list[Note]:
@@ -409,7 +437,7 @@ def _is_long_frame(X: Any) -> bool:
         return False
     if preset_for(titles) is not None:
         return True
-    return len(titles) <= _MOST_LONG_COLUMNS and long_roles(titles, ReadOptions()) is not None
+    return len(titles) <= MOST_LONG_COLUMNS and long_roles(titles, ReadOptions()) is not None
 
 
-_MOST_LONG_COLUMNS = 6  # of a frame whose columns are an item, a voter, a label and what is noted beside them
+MOST_LONG_COLUMNS = 6  # of a frame whose columns are an item, a voter, a label and what is noted beside them

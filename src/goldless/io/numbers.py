@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from goldless.errors import VotesError
 from goldless.io.arrays import LabelTable
 from goldless.kernels.sparse import dense_codes
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, distinct_labels, is_missing, short_repr
-from goldless.votes.bins import Bins, Levels
+from goldless.votes.bins import Bins, Levels, distinct_numbers
 from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, check_numbers, judge_labels, judge_range, ranks_as_codes
 from goldless.votes.votes import Votes
 
@@ -48,7 +49,7 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
     draft = rules.alphabet_draft()
     labels = [
         label
-        for label in dict.fromkeys(label for values in blocks for label in distinct_labels(values))
+        for label in dict.fromkeys(label for values in blocks for label in _distinct(values))
         if not draft.means_missing(label)
     ]
     integers = all(values.dtype.kind in "iu" for values in blocks)
@@ -59,6 +60,13 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
     return "ordinal" if are_in_order(codes, len(labels)) else "labels"
 
 
+def _distinct(values: NDArray) -> Iterable:
+    """Return the different labels of a block, missing ones perhaps among them."""
+    if values.dtype.kind == "f":
+        return distinct_numbers(values[~np.isnan(values)])[0].tolist()
+    return distinct_labels(values)
+
+
 def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:
     """Return a table as numbers, NaN where a vote is missing."""
     answers = np.full(table.shape, np.nan)
@@ -66,7 +74,8 @@ def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:
         answers[index] = _as_numbers(values, table)
     for missing in rules.missing:
         if isinstance(missing, int | float | np.number) and not isinstance(missing, bool):
-            answers[answers == missing] = np.nan
+            with suppress(OverflowError):  # no answer is a number that no register holds
+                answers[answers == missing] = np.nan
     return answers
 
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError, warn_user
 from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, policy
 from goldless.io.files import labels_of, read_table
+from goldless.io.long_stream import LongInput, long_source
 from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
 from goldless.io.readers.base import ReaderOptions, Roles
-from goldless.io.readers.stream import TableReader, understand
+from goldless.io.readers.stream import LongFiles, TableReader, understand
 from goldless.io.roles import ReadOptions
 from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
@@ -25,32 +26,36 @@ from goldless.votes.alphabet import Alphabet, LabelRules, as_classes
 from goldless.votes.bins import Bins
 from goldless.votes.engine import StreamEngine
 from goldless.votes.kinds import NumberRules
+from goldless.votes.long import REPEATS
 from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT
 from goldless.votes.source import GrowingAlphabet, Passes, VoteSource
 from goldless.votes.votes import Votes, find_items
 
+_BYTES_TO_READ_A_LINE = 64  # of a long table, into memory
+
 
 class VoteStream:
     r"""Votes that are read block by block, and never all at once.
 
-    Every estimator takes it for X. A path, a callable, an iterable of blocks or a Dask collection may also be passed
-    to an estimator as it is; this class is for those that need an option.
+    Every estimator takes it for X. A path, a callable, an iterable of blocks, a Dask or Spark collection may also be
+    passed to an estimator as it is; this class is for those that need an option.
 
     Parameters
     ----------
-    source : path, callable, iterable of blocks, Dask DataFrame or Dask bag of blocks
-        A Parquet, Feather or CSV file or a folder of them, one row an item and one column a voter (files of other
-        kinds and long tables are read into memory); or blocks, each an array or frame of rows. A callable is called,
+    source : path, callable, iterable of blocks, Dask DataFrame, Dask bag of blocks or Spark DataFrame
+        A Parquet, Feather or CSV file or a folder of them: one row per item and one column per voter, or a long
+        table, one row per vote, which is merged by item in a temporary folder if it is large (files of other kinds
+        are read into memory); or blocks, each an array or frame of rows. A callable is called,
         and an object is iterated over, once for every pass; an iterator can be gone through once only, so its
         patterns must fit in memory.
     format : str, optional
         Name of the format of files, if it is not found out rightly.
     item, voter, label : str, optional
-        Columns of a long table.
+        Columns of a long table, or of a long frame of Spark.
     id_column : str, optional
-        Column of files that names the items; found out if not given.
+        Column of files that names the items; found out if not given. Of a Spark DataFrame it has to be given.
     truth : str, optional
         Column of files with true labels: left out of the votes.
     ignore : iterable of str
@@ -65,7 +70,7 @@ class VoteStream:
         What votes are, if the estimator does not say it; see :class:`~goldless.LatentSML`.
     delimiter, header, encoding : optional
         How text is read, when it is not found out rightly.
-    table, question, pairs, every_call : optional
+    table, question, pairs, every_call, repeats : optional
         As of :func:`~goldless.read_votes`.
     batch_rows : int, default=65536
         Rows of a record batch.
@@ -110,11 +115,14 @@ class VoteStream:
         question: str | None = None,
         pairs: str = "agree",
         every_call: bool = False,
+        repeats: str = "refuse",
         batch_rows: int = 1 << 16,
         memory_limit: int = MEMORY_LIMIT,
         client: Any = None,
         progress: Callable[[float], None] | None = None,
     ):
+        if repeats not in REPEATS:
+            raise ValueError(f"repeats must be one of {REPEATS}, got {repeats!r}")
         if batch_rows < 1 or memory_limit < 0:
             raise ValueError("batch_rows must be at least 1 and memory_limit at least 0.")
         self.source = source
@@ -122,12 +130,14 @@ class VoteStream:
         self.client = client
         self._progress = progress
         self._told = False
+        self._merged: Any = None
         numbers = NumberRules.of(kind, lower_is_positive, positive_from)
         listed = None if classes is None else as_classes(list(classes))
         rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
         roles = Roles(item, voter, label)
         reader = ReaderOptions(delimiter, header, encoding, table, question, pairs, every_call, truth, roles)
-        self._options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader)
+        ignored = frozenset(ignore)
+        self._options = ReadOptions(item, voter, label, id_column, truth, ignored, rules, format, reader, repeats)
         self._reader = TableReader(batch_rows, delimiter, header, encoding)
 
     def __repr__(self) -> str:
@@ -149,9 +159,20 @@ class VoteStream:
         if isinstance(self.source, str | os.PathLike):
             return self._open_files(replace(self._options, rules=rules), bins, rules.classes)
         if is_dask(self.source):
-            from goldless.io.dask import open_dask
+            from goldless.io.dask import long_frames, open_dask, running_client
 
+            options = replace(self._options, rules=rules)
+            frames = None if bins is not None else long_frames(self.source, options)
+            if frames is not None:
+                return self._open_long(frames, options, self.client or running_client())
             return open_dask(self.source, self.client, rules, known, self.memory_limit, self._progress)
+        if is_spark(self.source):
+            from goldless.io.spark import Columns, open_spark
+
+            said = self._options
+            no_votes = said.ignore if said.truth is None else said.ignore | {said.truth}
+            columns = Columns(said.item, said.voter, said.label, said.id_column, no_votes)
+            return open_spark(self.source, columns, rules, known, self._progress)
         return self._open_blocks(rules, known)
 
     def find_rows(self, items: Iterable[Any]) -> dict[Any, int]:
@@ -182,6 +203,11 @@ class VoteStream:
     def _open_files(self, options: ReadOptions, bins: Bins | None, classes: Any) -> VoteSource | Votes:
         reader = self._reader
         files = understand(self.source, options, reader)
+        if isinstance(files, LongFiles):
+            if self.client is None and files.n_lines * _BYTES_TO_READ_A_LINE <= self.memory_limit:
+                files = None  # it is small
+            else:
+                return self._open_long(files, options, self.client)
         if files is None:
             found = read_table(self.source, options)
             self._say(found.notes)
@@ -201,6 +227,12 @@ class VoteStream:
         limit = self.memory_limit
         title = files.id_column or "item"
         return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
+
+    def _open_long(self, table: LongInput, options: ReadOptions, client: Any) -> VoteSource:
+        """Merge a long table by item, once for all passes."""
+        self._merged = long_source(table, self._merged, client)
+        self._say(self._merged.notes)
+        return self._merged.source(options, self.memory_limit, self._progress)
 
     def _say(self, notes: Iterable[Note]) -> None:
         """Warn of what was left out, once for every stream."""
@@ -274,7 +306,7 @@ def as_stream(X: Any) -> VoteStream | None:
         return None
     if isinstance(X, list | tuple):
         return VoteStream(X) if len(X) and all(_is_table(part) for part in X) else None
-    if is_dask(X) or callable(X):
+    if is_dask(X) or is_spark(X) or callable(X):
         return VoteStream(X)
     if _is_table(X) or not hasattr(X, "__iter__") or hasattr(X, "__len__"):
         return None
@@ -284,6 +316,11 @@ def as_stream(X: Any) -> VoteStream | None:
 def is_dask(X: Any) -> bool:
     """Whether something is a collection of Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def is_spark(X: Any) -> bool:
+    """Whether something is a DataFrame of Spark."""
+    return type(X).__module__.partition(".")[0] == "pyspark" and hasattr(X, "mapInArrow")
 
 
 def row_names(table: Any) -> Beside:

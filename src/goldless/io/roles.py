@@ -20,25 +20,26 @@ _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),
     *("sample", "sample_id", "instance", "instance_id", "unit", "unit_id", "document", "doc", "doc_id", "variant"),
     *("site", "row", "row_id", "trace_id", "traceid", "span_id", "pair_id", "prompt_id", "image", "image_id"),
-    *("id", "index", "unnamed:_0", ""),
+    *("id", "index", "unnamed:_0", "", "text", "prompt", "sentence", "comment", "instruction"),
 )
 
 _VOTER_NAMES = (
-    *("voter", "voter_id", "worker", "worker_id", "workerid", "annotator", "annotator_id", "annotators", "judge"),
-    *("judge_id", "judge_name", "rater", "rater_id", "caller", "coder", "reader", "labeler", "labeller", "grader"),
-    *("evaluator", "performer", "source", "classifier", "user", "user_id", "model"),
+    *("voter", "worker", "workerid", "annotator", "judge", "rater", "caller", "coder", "reader", "labeler"),
+    *("labeller", "grader", "evaluator", "performer", "source", "classifier", "user", "model"),
 )
 
 _LABEL_NAMES = (
     *("label", "vote", "answer", "response", "verdict", "rating", "class", "annotation", "annotations", "judgement"),
     *("judgment", "call", "grade", "prediction", "decision", "value", "score"),
 )
+_ENDINGS = ("_id", "_name", "s")  # of names of voters and labels
 
 TRUTH_NAMES = {
     *("truth", "gold", "golden", "label", "labels", "target", "expected", "y_true", "true_label", "gold_label"),
-    *("ground_truth", "groundtruth", "gold_standard", "answer_key", "is_correct_gold"),
+    *("ground_truth", "groundtruth", "gold_standard", "answer_key", "is_correct_gold", "golden_label", "gold_answer"),
+    *("correct_answer", "correct_label", "true_class", "reference", "actual", "gt"),
 }
-_ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for the truth or for no voter at all
+_ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
 _OWN_VALUES = 3  # a column of so many values that no other has is no voter
 _MOST_WORDS = 1000  # distinct values of a column that are compared with those of others
 
@@ -89,7 +90,9 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
     if options.id_column is not None and not any(asked):
         return None
     usable = [title for title in reversed(names) if title not in (options.truth, *options.ignore)]
-    plain = {plain_title(title.rpartition(".")[2]): title for title in usable}
+    last = {plain_title(title.rpartition(".")[2]): title for title in usable}
+    plain = {name.removesuffix(end): title for end in _ENDINGS for name, title in last.items()}
+    plain |= last
     plain |= {plain_title(title): title for title in usable}
     found: list[str | None] = []
     for given, known in zip(asked, (_ITEM_NAMES, _VOTER_NAMES, _LABEL_NAMES), strict=True):
@@ -104,6 +107,14 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
         lacking = [role for role, column in zip(("item", "voter", "label"), found, strict=True) if column is None]
         raise VotesError("lacking-column", "a long table needs three columns", "lacking-roles", lacking=lacking)
     return None
+
+
+ROW_NUMBERS = ("", "unnamed:_0", "__index_level_0__", "level_0")  # as pandas calls the index of a frame it saves
+
+
+def names_items(titles: Sequence[str]) -> bool:
+    """Whether a column has a usual name for items."""
+    return any(plain in _ITEM_NAMES and plain not in ROW_NUMBERS for plain in map(plain_title, titles))
 
 
 def plain_title(title: str) -> str:
@@ -125,12 +136,15 @@ class WideRoles:
         Which columns were left out.
     scores : bool
         Whether the votes are numbers and no labels.
+    gold : Column or None
+        Known labels of some items.
     """
 
     items: Column | None
     voters: list[Column]
     notes: tuple[Note, ...] = ()
     scores: bool = False
+    gold: Column | None = None
 
 
 def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
@@ -142,8 +156,8 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     if not voters:
         raise VotesError("no-columns", f"{name} has no column of votes left", where={"file": name})
     notes: list[Note] = []
-    truths = [column for column in voters if plain_title(column.name) in TRUTH_NAMES] if table.named else []
-    if truths and len(voters) - len(truths) >= _ENOUGH_VOTERS and options.truth is None:
+    truths = [column for column in voters if _is_truth(column.name)] if table.named else []
+    if len(truths) < len(voters) and options.truth is None:
         notes += [
             Note(
                 f"Column {column.name!r} was left out, for its name says that it is the truth",
@@ -153,7 +167,9 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
             for column in truths
         ]
         voters = [column for column in voters if column not in truths]
-    left = _metadata(voters) if options.rules.classes is None else []
+    gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
+    all_scores = options.rules.numbers.are_numbers or (all(map(_is_numeric, voters)) and _are_fractions(voters))
+    left = _metadata(voters) if options.rules.classes is None and not all_scores else []
     if left:
         voters = [column for column in voters if column not in left]
         names = ", ".join(repr(short(column.name)) for column in left[:8])
@@ -163,7 +179,13 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     scores = are_numbers(voters, options.rules)
     if not scores:
         _refuse_what_is_no_vote(voters, options, name)
-    return WideRoles(items, voters, tuple(notes), scores)
+    return WideRoles(items, voters, tuple(notes), scores, gold)
+
+
+def _is_truth(title: str) -> bool:
+    """Whether the name of a column says that it holds true labels."""
+    plain = plain_title(title)
+    return plain in TRUTH_NAMES or plain.endswith(("_gold", "_truth")) or plain.startswith(("gold_", "truth_"))
 
 
 def _refuse_what_is_no_vote(voters: list[Column], options: ReadOptions, name: str) -> None:
@@ -207,6 +229,36 @@ def _metadata(columns: Sequence[Column]) -> list[Column]:
     A voter may know one class of its own, as rules do that fire on it or not at all: so a column of one or two values
     is taken for a voter if it has gaps.
     """
+    numeric = [column for column in columns if _is_numeric(column)]
+    if len(numeric) == len(columns):
+        return _other_numbers(columns) or _strangers(columns)
+    texts = [column for column in columns if column not in numeric]
+    words = [_words(column) for column in texts if len(column.values) <= MAX_CLASSES]
+    sharing = sum(any(own & other for other in words if other is not own) for own in words)
+    if numeric and sharing >= max(len(numeric), 2) and not any(o & _words(c) for o in words for c in numeric):
+        left = [*numeric, *_strangers(texts)]  # labels, with numbers beside them such as how sure a voter is
+        return [column for column in columns if column in left]
+    return _strangers(columns)
+
+
+def _other_numbers(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns of numbers that have more values of their own than all others have together.
+
+    Numbers from 0 to 1 may be probabilities beside votes of 0 and 1, so they are not judged.
+    """
+    rest = sorted(columns, key=lambda column: len(column.values))
+    while len(rest) > _ENOUGH_VOTERS:
+        others = set().union(*map(_words, rest[:-1]))
+        if len(_words(rest[-1]) - others) <= max(len(others), 2) or are_probabilities(rest[-1].values):
+            break
+        rest.pop()
+    words = list(map(_words, rest))
+    shared = any(one & other for number, one in enumerate(words) for other in words[:number])
+    return [column for column in columns if column not in rest] if shared else []
+
+
+def _strangers(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns that share no label with any other, if others do."""
     words = [_words(column) for column in columns]
     numeric = [column for column in columns if _is_numeric(column)]
     few = [number for number, column in enumerate(columns) if len(column.values) <= MAX_CLASSES]
@@ -241,6 +293,12 @@ def _share_a_scale(columns: Sequence[Column]) -> bool:
     return max(low for low, _ in ranges) <= min(high for _, high in ranges)
 
 
+def _are_fractions(columns: Sequence[Column]) -> bool:
+    """Whether columns of numbers are measured and no labels: each has several with a fraction, on one scale."""
+    fractions = [sum(float(value) != np.floor(float(value)) for value in column.values) for column in columns]
+    return len(columns) >= _ENOUGH_VOTERS and min(fractions) > 2 and _share_a_scale(columns)
+
+
 def _is_numeric(column: Column) -> bool:
     try:
         return bool(column.values) and all(float(value) == float(value) for value in column.values)
@@ -267,7 +325,7 @@ def are_numbers(
     values = {float(value) for column in filled for value in column.values if not draft.means_missing(value)}
     if len(values) > MAX_CLASSES:
         return answers is not None or (len(filled) >= _ENOUGH_VOTERS and _share_a_scale(filled))
-    whole = [int(value) if value == int(value) else value for value in values]
+    whole = [int(value) if value.is_integer() else value for value in values]
     judged = judge_labels(whole, codes_of_classes=True)
     if judged != "grades":
         return judged != "labels"

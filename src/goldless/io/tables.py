@@ -63,6 +63,8 @@ class VotesFile:
         Files that were read.
     item_title : str
         How the user calls the column of the items.
+    question : str
+        Which question was read, of a file that may hold several.
     reading : Note or None
         How numbers were read, and what to say if they are names of classes; None if votes are labels.
     """
@@ -77,6 +79,7 @@ class VotesFile:
     format: str = ""
     files: tuple[Path, ...] = ()
     item_title: str = "item"
+    question: str = ""
     reading: Note | None = None
 
     @property
@@ -154,14 +157,15 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
     else:
         found = long_votes(read, roles, options, name)
     votes = None if found.votes is None else replace(found.votes, at_least=read.at_least)
-    return replace(found, votes=votes, notes=(*read.notes, *found.notes), at_least=read.at_least)
+    notes = (*read.notes, *found.notes)
+    return replace(found, votes=votes, notes=notes, at_least=read.at_least, question=read.question)
 
 
 # -- wide tables --------------------------------------------------------------------------------------------
 
 
 def wide_votes(table: Columns, read: Read, options: ReadOptions, name: str) -> VotesFile:
-    """Read the columns of a wide table: one row an item, one column a voter."""
+    """Read the columns of a wide table: one row per item, one column per voter."""
     return _wide_draft(table, read.roles, options, name, read.certain).votes(options, name)
 
 
@@ -213,7 +217,7 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     how = (
         f"Read as {table.how}, wide: {n_items:,} items (rows) x {len(voters):,} voters (columns)"
         + (f", items named by column {short(items.name)!r}" if items is not None else "")
-        + _truth_words(truth)
+        + truth_words(truth)
         + "."
     )
     ids = None if items is None else items.at_rows()
@@ -221,12 +225,12 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     title = "item" if items is None else items.name
     if roles.scores:
         numbers = np.column_stack([column_of_numbers(column, options.rules) for column in voters])
-        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers)
-    labels, positions, joined = _common_labels(voters, options)
-    return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title)
+        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers, roles.gold)
+    labels, positions, joined = common_labels(voters, options)
+    return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title, gold=roles.gold)
 
 
-def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
+def common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[list[Any], NDArray[np.int8], list[Note]]:
     """Return the labels of all columns, every vote as a position among them, and which spellings were joined."""
     labels: dict[Any, int] = {}
     positions = np.empty((len(columns[0].positions), len(columns)), dtype=np.int8)
@@ -235,7 +239,7 @@ def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[lis
     if options.rules.classes is None:
         read, joined = _joined_spellings(read)
         if joined:
-            notes.append(Note(f"Labels that differ in capital letters only were joined: {joined}"))
+            notes.append(Note(f"Labels that differ in capital letters or blanks only were joined: {joined}"))
     for number, column in enumerate(columns):
         lookup = [labels.setdefault(read[value], len(labels)) for value in column.values]
         if len(labels) > _MAX_LABELS:
@@ -249,11 +253,11 @@ def _common_labels(columns: Sequence[Column], options: ReadOptions) -> tuple[lis
 
 
 def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
-    """Return readings in which labels that differ in capitals only are one, and words on those."""
+    """Return readings in which labels that differ in capitals or blanks only are one, and words on those."""
     spellings: dict[str, set[str]] = {}
     for label in read.values():
         if isinstance(label, str):
-            spellings.setdefault(label.casefold(), set()).add(label)
+            spellings.setdefault(" ".join(label.casefold().split()), set()).add(label)
     several = {key: sorted(found) for key, found in spellings.items() if len(found) > 1}
     if not several:
         return read, ""
@@ -266,7 +270,7 @@ def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
 
 
 def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> VotesFile:
-    """Read the columns of a long table: one row a vote."""
+    """Read the columns of a long table: one row per vote."""
     table = read.table
     assert roles.item is not None
     assert roles.voter is not None
@@ -275,8 +279,8 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     item, voter = _complete(item, roles.items), _complete(voter, roles.voters)
     known = (item.positions >= 0) & (voter.positions >= 0)
     said = known & (label.positions >= 0)
-    _refuse_wrong_guess(read, roles, options, name, item, voter, said)
-    notes = _nameless(known)
+    refuse_wrong_guess(read, roles, options, name, len(item.values), voter.values, int(said.sum()))
+    notes = nameless_notes(int((~known).sum()))
     n_items, n_voters = len(item.values), len(voter.values)
     truth_title = options.truth
     if truth_title is not None and roles.truth is not None:
@@ -286,13 +290,13 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     truth = None if truth_title is None else _of_items(column_of(truth_title, table[truth_title], name), item, name)
     how = (
         f"Read as {read.how}, long ({item.name!r}, {voter.name!r}, {label.name!r}): {int(said.sum()):,} votes of "
-        f"{n_voters:,} voters on {n_items:,} items{_truth_words(truth)}."
+        f"{n_voters:,} voters on {n_items:,} items{truth_words(truth)}."
     )
     names = [str(value) for value in voter.values]
     ids = np.array([*item.values, None], dtype=object)[:-1]
 
     def numbers(items: int = n_items) -> NDArray[np.float64]:
-        """Return the answers on the first items, a column a voter."""
+        """Return the answers on the first items, a column per voter."""
         if items * n_voters > _MAX_CELLS:
             raise VotesError(
                 "too-large",
@@ -301,13 +305,20 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
                 where={"file": name},
             )
         answers = np.full(items * n_voters, np.nan)
-        taken = said & (item.positions < items)
+        taken = np.flatnonzero(said & (item.positions < items))
+        taken = taken[::-1] if options.repeats == "first" else taken
         cell = item.positions[taken].astype(np.int64) * n_voters + voter.positions[taken]
-        answers[cell] = column_of_numbers(label, options.rules)[taken]
+        given = column_of_numbers(label, options.rules)[taken]
+        answers[cell] = given
+        if options.repeats == "most":  # numbers hardly repeat: their mean
+            count = np.bincount(cell, minlength=len(answers))
+            answers = np.where(count > 1, np.bincount(cell, given, len(answers)) / np.maximum(count, 1), answers)
         return answers.reshape(items, n_voters)
 
     judged = max(min(n_items, _JUDGED_CELLS // n_voters), 1)
     if are_numbers([label], options.rules, lambda: numbers(judged)):
+        changed = _changed_numbers(item, voter, label, said, options, name)
+        how = with_changes(how, changed, options, "their mean")
         return _Draft([], None, names, ids, truth, how, notes, item.name, numbers()).votes(options, name)
     if len(label.values) > _MAX_LABELS:
         raise VotesError(
@@ -317,26 +328,40 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
             "scores",
             {"file": name, "column": label.name},
         )
-    labels, votes, joined = _common_labels([label], options)
+    labels, votes, joined = common_labels([label], options)
     try:
         lines = LongVotes.of(item.positions, voter.positions, votes[:, 0], n_items, n_voters, options.repeats)
     except TwoLabels as clash:
-        one_item, one_voter = item.values[clash.item], voter.values[clash.voter]
-        raise VotesError(
-            "two-labels",
-            f"{name}: voter {short(one_voter)!r} gave item {short(one_item)!r} two different labels",
-            "keep-one",
-            {"file": name, "item": one_item, "voter": one_voter},
-        ) from None
-    if lines.n_repeated:
-        rows, count = ("row repeats", "counts") if lines.n_repeated == 1 else ("rows repeat", "count")
-        notes.append(Note(f"{lines.n_repeated:,} {rows} a vote of the same voter on the same item and {count} once"))
-    if lines.n_changed:
-        kept = {"first": "the first", "last": "the last", "most": "the most frequent"}[options.repeats]
-        notes.append(Note(f"Of different answers of a voter on an item {kept} counts ({lines.n_changed:,} times)"))
+        raise two_labels(name, item.values[clash.item], voter.values[clash.voter]) from None
+    how = with_changes(how, lines.n_changed, options, "the most frequent")
+    notes += repeat_notes(lines.n_repeated)
     gold = None if roles.gold is None else _of_items(column_of(roles.gold, table[roles.gold], name), item, name)
     draft = _Draft(labels, lines.codes, names, ids, truth, how, [*notes, *joined], item.name, gold=gold)
     return draft.votes(options, name)
+
+
+def _changed_numbers(
+    item: Column, voter: Column, label: Column, said: NDArray[np.bool_], options: ReadOptions, name: str
+) -> int:
+    """Return how many items a voter gave different numbers; refuse them unless a rule says which counts."""
+    rows = np.flatnonzero(said)
+    rows = rows[np.lexsort([voter.positions[rows], item.positions[rows]])]
+    same = (item.positions[rows[1:]] == item.positions[rows[:-1]]) & (
+        voter.positions[rows[1:]] == voter.positions[rows[:-1]]
+    )
+    again = rows[1:][same & (label.positions[rows[1:]] != label.positions[rows[:-1]])]
+    if len(again) and options.repeats == "refuse":
+        raise two_labels(name, item.values[item.positions[again[0]]], voter.values[voter.positions[again[0]]])
+    return len(set(zip(item.positions[again].tolist(), voter.positions[again].tolist(), strict=True)))
+
+
+def with_changes(how: str, n_changed: int, options: ReadOptions, most: str) -> str:
+    """Return how votes were read, with what counts where a voter changed its answer."""
+    if not n_changed:
+        return how
+    kept = {"first": "the first", "last": "the last", "most": most}[options.repeats]
+    times = "once" if n_changed == 1 else f"{n_changed:,} times"
+    return f"{how[:-1]}; of different answers of a voter on an item {kept} counts ({times})."
 
 
 def _complete(column: Column, names: Sequence[Any] | None) -> Column:
@@ -348,30 +373,44 @@ def _complete(column: Column, names: Sequence[Any] | None) -> Column:
     return Column(column.name, lookup[column.positions], list(names))
 
 
-def _nameless(known: NDArray[np.bool_]) -> list[Note]:
-    nameless = int((~known).sum())
+def nameless_notes(nameless: int) -> list[Note]:
+    """Say how many lines of a long table name no item or no voter."""
     if not nameless:
         return []
     rows, were = ("row", "was") if nameless == 1 else ("rows", "were")
     return [Note(f"{nameless:,} {rows} without an item or a voter {were} left out")]
 
 
-def _refuse_wrong_guess(
-    read: Read,
-    roles: Roles,
-    options: ReadOptions,
-    name: str,
-    item: Column,
-    voter: Column,
-    said: NDArray[np.bool_],
+def repeat_notes(n_repeated: int) -> list[Note]:
+    """Say how many lines repeat others."""
+    if not n_repeated:
+        return []
+    rows, count = ("row repeats", "counts") if n_repeated == 1 else ("rows repeat", "count")
+    return [Note(f"{n_repeated:,} {rows} a vote of the same voter on the same item and {count} once")]
+
+
+def two_labels(name: str, item: Any, voter: Any = None) -> VotesError:
+    """Return the error of a voter, or without one of the truth, that says two things of an item."""
+    where = {"file": name, "item": item, **({} if voter is None else {"voter": voter})}
+    what = f"item {short(item)!r} has two different true labels"
+    if voter is not None:
+        what = f"voter {short(voter)!r} gave item {short(item)!r} two different labels"
+    return VotesError("two-labels", f"{name}: {what}", "keep-one" if voter is None else "say-which", where)
+
+
+def refuse_wrong_guess(
+    read: Any, roles: Roles, options: ReadOptions, name: str, n_items: int, voters: Sequence[Any], n_votes: int
 ) -> None:
-    """Refuse a reading that nobody asked for if it has one voter, or one vote an item: a wrong guess, or no case."""
+    """Refuse a reading that nobody asked for if it has one voter, or one vote an item: a wrong guess, or no case.
+
+    ``read`` has ``how`` and ``certain``.
+    """
     if options.format is not None or options.names_columns or roles.voters is not None:
         return
-    n_items, n_voters, n_votes = len(item.values), len(voter.values), int(said.sum())
+    n_voters = len(voters)
     columns = f"{roles.item!r}, {roles.voter!r}, {roles.label!r}"
     if n_voters == 1:
-        found = f"votes of one voter, {short(voter.values[0])!r}, on {n_items:,} items"
+        found = f"votes of one voter, {short(voters[0])!r}, on {n_items:,} items"
         hint = "more-voters" if read.certain else "wrong-guess"
         raise VotesError("one-voter", f"{name}, read as {read.how} ({columns}), holds {found}", hint, {"file": name})
     if n_items >= n_votes > 0:
@@ -387,17 +426,12 @@ def _of_items(truth: Column, item: Column, name: str) -> Column:
     of_item[item.positions[known]] = truth.positions[known]
     clash = np.flatnonzero(known & (of_item[item.positions] != truth.positions))
     if len(clash):
-        one_item = item.values[item.positions[clash[0]]]
-        raise VotesError(
-            "two-labels",
-            f"{name}: item {short(one_item)!r} has two different true labels",
-            "keep-one",
-            {"file": name, "item": one_item},
-        )
+        raise two_labels(name, item.values[item.positions[clash[0]]])
     return Column(truth.name, of_item, truth.values)
 
 
-def _truth_words(truth: Column | None) -> str:
+def truth_words(truth: Column | None) -> str:
+    """Say in which column the truth is, if there is one."""
     return f"; truth in {truth.name.strip()!r}, for scoring only" if truth is not None else ""
 
 

@@ -5,21 +5,31 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
-from goldless.io.readers.annotation import label_studio_item
-from goldless.io.readers.base import File
-from goldless.io.readers.eval_logs import promptfoo_items, promptfoo_results
-from goldless.io.readers.records import parse_json
-from goldless.io.readers.vcf import alleles, item_name
+from goldless.io.readers.annotation import SEVERAL, label_studio_item
+from goldless.io.readers.base import File, ReaderOptions
+from goldless.io.readers.eval_logs import (
+    inspect_items,
+    inspect_logs,
+    lm_eval_items,
+    promptfoo_items,
+    promptfoo_results,
+)
+from goldless.io.readers.records import Document, parse_json
+from goldless.io.readers.registry import sniff
+from goldless.io.readers.vcf import alleles, item_name, lines_of
 from goldless.io.tables import VotesFile
 from goldless.kernels.sparse import dense_codes
 
@@ -39,12 +49,15 @@ class Labels:
     probability : ndarray of shape (n_items, n_classes)
     support : ndarray of shape (n_items,) or None
         Supporting voters of the positive class, a group that shares errors counted once.
+    unseen : float or None
+        How many candidate items nobody called, if that was counted.
     """
 
     table: VotesFile
     codes: NDArray[np.integer]
     probability: NDArray[np.float64]
     support: NDArray[np.float64] | None = None
+    unseen: float | None = None
 
     @property
     def classes(self) -> list:
@@ -89,6 +102,8 @@ def writer_for(path: str, table: VotesFile | None) -> Writer | None:
         if name.endswith(f".{tool}{ending}"):
             if table is not None and table.format != tool:
                 raise VotesError("output", f"{path}: the votes were not read from {tool}, so they have no rows there")
+            if table is not None and not table.files:
+                raise VotesError("output", f"{path}: votes from standard input have no file to be written back to")
             return write
     return None
 
@@ -109,7 +124,8 @@ def write_vcf(labels: Labels) -> bytes:
     p = dict(zip(map(str, labels.names), labels.positive().tolist(), strict=True))
     support = labels.support if labels.support is not None else np.zeros(len(labels.codes))
     n_eff = dict(zip(map(str, labels.names), support.tolist(), strict=True))
-    about = f'##goldless=<callers="{",".join(table.voters)}",items={table.n_items}>'
+    about = f'##goldless=<version={version("goldless")},callers="{",".join(map(_word, table.voters))}"'
+    about += f",items={table.n_items}" + (f",unseen={labels.unseen:.0f}>" if labels.unseen is not None else ">")
     if table.format == "vcf" and len(table.files) == 1:
         lines = _annotated(File(table.files[0]), p, n_eff, about)
     else:
@@ -117,9 +133,14 @@ def write_vcf(labels: Labels) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+def _word(name: str) -> str:
+    """Return a name without what ends a value of INFO."""
+    return re.sub(r'[\s;=,|"%<>]', "_", name)
+
+
 def _annotated(file: File, p: dict[str, float], n_eff: dict[str, float], about: str) -> Iterator[str]:
     """Yield every line of a file, the records with what was found added."""
-    for line in file.read().decode("utf-8", "replace").splitlines():
+    for line in lines_of(file):
         if line.startswith("#CHROM"):
             yield from (*_INFO, about)
         if line.startswith("#") or not line:
@@ -149,11 +170,12 @@ def _sites(labels: Labels, p: dict[str, float], n_eff: dict[str, float], about: 
     yield from (*_INFO, about)
     yield "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
     called = dense_codes(votes.codes) == 1
-    voters = np.array(labels.table.voters)
+    voters = np.array([_word(voter) for voter in labels.table.voters])
     for number, name in enumerate(map(str, labels.names)):
         contig, position, reference, alternative = name.split(":", 3)
         who = voters[called[number]].tolist()
-        info = f"CALLERS={','.join(who)};NCALLERS={len(who)};GOLDLESS_P={p[name]:.4g};GOLDLESS_NEFF={n_eff[name]:.4g}"
+        found = f"GOLDLESS_P={p[name]:.4g};GOLDLESS_NEFF={n_eff[name]:.4g}"
+        info = f"CALLERS={','.join(who) or '.'};NCALLERS={len(who)};{found}"
         yield "\t".join([contig, position, ".", reference, alternative, ".", ".", info])
 
 
@@ -184,93 +206,121 @@ def _as_lines(records: list[dict]) -> bytes:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
 
 
-def _only(labels: Labels) -> Any:
-    """Return the value of the only file of the votes."""
+def _only(labels: Labels) -> Document:
+    """Return the only file of the votes, parsed."""
     return parse_json(File(labels.table.files[0]))
+
+
+def _documents(labels: Labels) -> list[Document]:
+    """Return all files of the votes, parsed."""
+    return [parse_json(File(path)) for path in labels.table.files]
+
+
+def _unplaced(labels: Labels) -> VotesError:
+    return VotesError("output", f"no item of {labels.table.name} was found again in its file, so nothing was written")
 
 
 def _label_studio(labels: Labels) -> bytes:
     """Return tasks with a prediction each, to be imported."""
-    found = labels.by_item()
-    tasks = _only(labels).records
-    out = []
+    found, tasks = labels.by_item(), _only(labels).records
+    template = _template(tasks, labels.table.question)
+    out, placed = [], 0
     for number, task in enumerate(tasks):
         label = found.get(str(label_studio_item(task, number)))
-        result = _template(tasks)
         new = {"data": task.get("data", {}), **({"id": task["id"]} if "id" in task else {})}
-        if label is not None and result is not None:
-            answer = {**result, "value": {"choices": [str(label[0])]}}
+        if label is not None and template is not None:
+            answer = {**template, "value": _choice(template["type"], label[0])}
             new["predictions"] = [{"model_version": AGENT, "score": label[1], "result": [answer]}]
+            placed += 1
         out.append(new)
+    if not placed:
+        raise _unplaced(labels)
     return _as_json(out)
 
 
-def _template(tasks: list[dict]) -> dict | None:
-    """Return the first answer that chooses, for its names."""
+def _choice(kind: str, label: Any) -> dict[str, Any]:
+    """Return an answer as Label Studio holds it."""
+    if kind == "choices":
+        return {"choices": str(label).split(SEVERAL)}
+    return {"rating": label} if kind == "rating" else {"selected": label}
+
+
+def _template(tasks: list[dict], question: str) -> dict | None:
+    """Return the first answer to a question, for its names."""
     for task in tasks:
-        for given in (*(task.get("annotations") or ()), *(task.get("predictions") or ())):
+        annotations = task.get("annotations") or task.get("completions") or ()
+        for given in (*annotations, *(task.get("predictions") or ())):
             for result in given.get("result") or ():
-                if result.get("type") == "choices":
+                if result.get("from_name") == question and result.get("type") in ("choices", "rating", "pairwise"):
                     return {key: result[key] for key in ("type", "from_name", "to_name") if key in result}
     return None
 
 
 def _argilla(labels: Labels) -> bytes:
     """Return records with a suggestion each."""
-    found, records = labels.by_item(), _only(labels).records
-    asked = next(
-        (key.removesuffix(".responses") for record in records for key in record if key.endswith(".responses")),
-        "label",
-    )
+    found, records, question = labels.by_item(), _only(labels).records, labels.table.question
+    placed = 0
     for number, record in enumerate(records):
         label = found.get(str(record.get("id", number + 1)))
-        if label is not None:
-            record |= {
-                f"{asked}.suggestion": label[0],
-                f"{asked}.suggestion.score": label[1],
-                f"{asked}.suggestion.agent": AGENT,
-            }
+        if label is None:
+            continue
+        placed += 1
+        suggestion = {"value": label[0], "score": label[1], "agent": AGENT}
+        if isinstance(record.get("responses"), dict):
+            record["suggestions"] = {**(record.get("suggestions") or {}), question: suggestion}
+        else:
+            parts = (("", "value"), (".score", "score"), (".agent", "agent"))
+            record |= {f"{question}.suggestion{end}": suggestion[key] for end, key in parts}
+    if not placed:
+        raise _unplaced(labels)
     return _as_json(records)
 
 
 def _prodigy(labels: Labels) -> bytes:
     """Return one line an item for the recipe ``review``."""
     found, done, out = labels.by_item(), set[str](), []
-    for record in _only(labels).records:
+    for record in (record for document in _documents(labels) for record in document.records):
         key = next((str(record.get(k)) for k in ("_input_hash", "_task_hash") if str(record.get(k)) in found), None)
         if key is None or key in done:
             continue
         done.add(key)
         label, p = found[key]
-        answer = {"answer": label} if label in ("accept", "reject") else {"answer": "accept", "accept": [label]}
+        answer = {"answer": label}
+        if label not in ("accept", "reject"):
+            answer = {"answer": "accept", "accept": str(label).split(SEVERAL)}
         out.append({**record, **answer, "_annotator_id": AGENT, "_session_id": AGENT, "goldless_p": p})
+    if not out:
+        raise _unplaced(labels)
     return _as_lines(out)
 
 
 def _lm_eval(labels: Labels) -> bytes:
-    """Return the lines of the first model's file with the label and its probability."""
-    found, out = labels.by_item(), []
-    for record in parse_json(File(labels.table.files[0])).records:
-        keys = (str(record["doc_id"]), f"{record['doc_id']} {record.get('filter')}")
-        label = next((found[key] for key in keys if key in found), None)
-        out.append(record if label is None else {**record, "goldless_label": label[0], "goldless_p": label[1]})
-    return _as_lines(out)
+    """Return the first line of each item, of whatever model, with the label and its probability."""
+    found, out = labels.by_item(), dict[str, dict]()
+    for _, record, item in lm_eval_items(_documents(labels)):
+        if item in found and item not in out:
+            label, p = found[item]
+            out[item] = {**record, "goldless_label": label, "goldless_p": p}
+    if not out:
+        raise _unplaced(labels)
+    return _as_lines(list(out.values()))
 
 
 def _inspect(labels: Labels) -> bytes:
-    """Return one line a sample, to stand beside the log."""
-    out = []
-    for name, (label, p) in labels.by_item().items():
-        sample, _, epoch = name.rpartition("#")
-        out.append(
-            {
-                "id": sample or name,
-                "epoch": int(epoch) if sample and epoch.isdigit() else 1,
-                "goldless_label": label,
-                "goldless_p": p,
-            }
-        )
-    return _as_lines(out)
+    """Return one line a sample, to stand beside the log; of several logs with the name of each."""
+    found, logs = labels.by_item(), inspect_logs([File(path) for path in labels.table.files])
+    if labels.table.question:
+        logs = [log for log in logs if str(log["eval"].get("task")) == labels.table.question]
+    out = dict[str, dict]()
+    for log, sample, item in inspect_items(logs):
+        if item in found and item not in out:
+            label, p = found[item]
+            name = {"log": Path(log["file"].name).name} if len(logs) > 1 else {}
+            where = {**name, "id": sample["id"], "epoch": sample.get("epoch", 1)}
+            out[item] = {**where, "goldless_label": label, "goldless_p": p}
+    if not out:
+        raise _unplaced(labels)
+    return _as_lines(list(out.values()))
 
 
 def _rows(header: list[str], rows: list[list[Any]]) -> bytes:
@@ -282,13 +332,30 @@ def _rows(header: list[str], rows: list[list[Any]]) -> bytes:
 
 
 def _langfuse(labels: Labels) -> bytes:
-    """Return scores as the API of Langfuse takes them."""
+    """Return scores as the API of Langfuse takes them; a score of an observation names its trace, too."""
     kind = "BOOLEAN" if set(labels.classes) <= {0, 1} else "CATEGORICAL"
-    rows = [
-        [name, AGENT, int(label) if kind == "BOOLEAN" else label, kind, "API", f"probability {p}"]
-        for name, (label, p) in labels.by_item().items()
-    ]
-    return _rows(["traceId", "name", "value", "dataType", "source", "comment"], rows)
+    of_session = re.sub("[^a-z]", "", labels.table.item_title.lower()) == "sessionid"
+    traces = _traces(labels)
+    rows = []
+    for name, (label, p) in labels.by_item().items():
+        on = [traces[name], name] if name in traces else [name, ""]
+        value = int(label) if kind == "BOOLEAN" else label
+        rows.append([*on[: 2 if traces else 1], AGENT, value, kind, "API", f"probability {p}"])
+    keys = ["sessionId" if of_session else "traceId", *(["observationId"] if traces else [])]
+    return _rows([*keys, "name", "value", "dataType", "source", "comment"], rows)
+
+
+def _traces(labels: Labels) -> dict[str, str]:
+    """Return the trace of every observation that the file of the votes has scores of."""
+    file = File(labels.table.files[0])
+    sniffed = sniff(file)
+    assert sniffed is not None
+    table = sniffed[1].open([file], ReaderOptions()).table
+    plain = {re.sub("[^a-z]", "", title.lower()): title for title in table.column_names}
+    if "observationid" not in plain:
+        return {}
+    columns = (table[plain[key]].to_pylist() for key in ("observationid", "traceid"))
+    return {str(one): str(trace) for one, trace in zip(*columns, strict=True) if one not in (None, "")}
 
 
 def _phoenix(labels: Labels) -> bytes:
@@ -309,9 +376,14 @@ def _promptfoo(labels: Labels) -> bytes:
     found = labels.by_item()
     results = promptfoo_results(value)
     sure = dict(zip(map(str, labels.names), labels.positive().round(4).tolist(), strict=True))
+    placed = 0
     for result, name in zip(results, promptfoo_items(results), strict=True):
-        if name in found:
-            result["namedScores"] = {**(result.get("namedScores") or {}), AGENT: sure[name]}
+        item = name if name in found else " ".join(name.split(" ")[:2])  # where prompts vote, items are tests
+        if item in found:
+            result["namedScores"] = {**(result.get("namedScores") or {}), AGENT: sure[item]}
+            placed += 1
+    if not placed:
+        raise _unplaced(labels)
     return _as_json(value)
 
 

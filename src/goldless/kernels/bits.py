@@ -42,11 +42,9 @@ def pack_bits(codes: NDArray[np.int8], n_symbols: int | None = None) -> NDArray[
 
     def pack(rows: slice) -> None:
         block = codes[rows]
+        cast = block.view(np.uint8) if lowest >= 0 else np.maximum(block, 0).view(np.uint8)
         for bit, plane in enumerate(value_planes(n_planes)):
-            if highest <= 1:
-                is_set = block.view(np.uint8) if lowest >= 0 else block == 1  # complete codes are 0 and 1 already
-            else:
-                is_set = (block >> bit & 1).astype(bool) & (block >= 0)
+            is_set = cast if highest <= 1 else cast & np.uint8(1 << bit)
             bits[rows, plane * width : (plane + 1) * width] = np.packbits(is_set, axis=1, bitorder="little")
         if n_planes > 1:
             bits[rows, width : 2 * width] = np.packbits(block < 0, axis=1, bitorder="little")

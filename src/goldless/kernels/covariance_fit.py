@@ -8,6 +8,8 @@ Voter i has a loading u_i and sits in a group; group k has a coupling t_k, and t
 The fit minimises ``Q = sum over i < j of w_ij (r_ij - model_ij)^2``, with weight zero where a pair was never seen and
 on the diagonal.
 A label is a number from 0 to m - 1; ``size[label]`` counts its voters and ``coupling[label]`` is its t.
+
+Each kernel is one function on plain arrays that allocates and slices nothing: so each compiles in half a second.
 """
 
 from __future__ import annotations
@@ -17,180 +19,134 @@ import numpy as np
 from goldless.kernels.compiled import compiled
 
 TINY = 1e-12
+_ANY_ORDER = {"reassoc", "nsz"}  # sums in any order, so that they run on whole vectors
 
 
-@compiled(fastmath={"reassoc", "nsz"})  # sums in any order, so that they run on whole vectors
-def regress(covariance, weight, partner):
-    """Return sum w r p and sum w p^2 over a row: what regresses r on p."""
-    numerator = 0.0
-    denominator = 0.0
-    for j in range(partner.size):
-        scaled = weight[j] * partner[j]
-        numerator += scaled * covariance[j]
-        denominator += scaled * partner[j]
-    return numerator, denominator
+@compiled(fastmath=_ANY_ORDER)
+def refit(
+    covariance, weight, label, size, loading, coupling, chosen, couplings_too, lowest, max_sweeps, tolerance, outside
+):
+    """Coordinate descent on the loadings of `chosen` voters, and on the couplings of their groups, in place.
 
+    Stops when a sweep changes no loading by more than the tolerance times the largest, and no coupling by more than
+    the tolerance. Returns the part of Q that comes from pairs with a chosen voter: all of it if all are chosen.
+    ``outside`` is room for m numbers: the loadings t u towards other groups.
 
-@compiled(fastmath={"reassoc", "nsz"})
-def squared_errors(covariance, weight, partner, scale):
-    """Return sum w (r - scale p)^2 over a row."""
+    The loading of a voter is a regression. The scale s of a group's loadings and its coupling t have a closed form:
+    with x = s^2 inside the block and y = s t towards the rest the two sums of squares separate, so x and y are two
+    weighted regressions. If the result leaves lowest <= t <= 1, only t is updated and clipped.
+    """
+    m = loading.size
+    for j in range(m):
+        outside[j] = coupling[label[j]] * loading[j]
+    for _ in range(max_sweeps):
+        change = 0.0
+        scale = TINY
+        for i in range(m):
+            if not chosen[i]:
+                continue
+            own = label[i]
+            t = coupling[own]
+            numerator = 0.0
+            denominator = 0.0
+            for j in range(m):
+                partner = loading[j] if label[j] == own else t * outside[j]
+                scaled = weight[i, j] * partner
+                numerator += scaled * covariance[i, j]
+                denominator += scaled * partner
+            if denominator > TINY:
+                updated = numerator / denominator
+                change = max(change, abs(updated - loading[i]))
+                loading[i] = updated
+                outside[i] = t * updated
+            scale = max(scale, abs(loading[i]))
+        change /= scale
+        for k in range(m if couplings_too else 0):
+            if size[k] < 2:
+                continue
+            inside_num, inside_den, across_num, across_den = 0.0, 0.0, 0.0, 0.0
+            for i in range(m):
+                if label[i] != k or not chosen[i]:
+                    continue
+                in_num, in_den, out_num, out_den = 0.0, 0.0, 0.0, 0.0
+                for j in range(m):
+                    within = loading[j] if label[j] == k else 0.0
+                    across = 0.0 if label[j] == k else outside[j]
+                    scaled_in = weight[i, j] * within
+                    scaled_out = weight[i, j] * across
+                    in_num += scaled_in * covariance[i, j]
+                    in_den += scaled_in * within
+                    out_num += scaled_out * covariance[i, j]
+                    out_den += scaled_out * across
+                own = loading[i]
+                inside_num += own * in_num / 2  # every pair is met twice
+                inside_den += own * own * in_den / 2
+                across_num += own * out_num
+                across_den += own * own * out_den
+            if across_den <= TINY:
+                continue
+            towards_rest = across_num / across_den
+            before = coupling[k]
+            ratio = 1.0
+            t = min(1.0, max(lowest, towards_rest))
+            if inside_den > TINY and inside_num > 0.0:
+                scale_of_group = np.sqrt(inside_num / inside_den)
+                free = towards_rest / scale_of_group
+                if lowest <= free <= 1.0:
+                    t = free
+                    ratio = scale_of_group
+            coupling[k] = t
+            for i in range(m):
+                if label[i] == k:
+                    loading[i] *= ratio
+                    outside[i] = t * loading[i]
+            change = max(change, abs(t - before))
+        if change < tolerance:
+            break
     total = 0.0
-    for j in range(partner.size):
-        error = covariance[j] - scale * partner[j]
-        total += weight[j] * error * error
-    return total
-
-
-@compiled
-def outside_loadings(label, loading, coupling):
-    """Return t u of every voter: its loading towards other groups."""
-    outside = np.empty(len(loading))
-    for i in range(len(loading)):
-        outside[i] = coupling[label[i]] * loading[i]
-    return outside
-
-
-@compiled
-def partners_of(own, label, loading, coupling, outside, partner):
-    """Fill what the covariance with a voter of group `own` is proportional to: u within the group, t_k t u across."""
-    t = coupling[own]
-    for j in range(len(loading)):
-        partner[j] = loading[j] if label[j] == own else t * outside[j]
-
-
-@compiled
-def weighted_residual(covariance, weight, label, loading, coupling):
-    """Q, the weighted residual over unordered pairs."""
-    m = len(loading)
-    outside = outside_loadings(label, loading, coupling)
-    partner = np.empty(m)
-    total = 0.0
-    for i in range(m):
-        if coupling[label[i]] == 1.0:
-            total += squared_errors(covariance[i], weight[i], outside, loading[i])
-        else:
-            partners_of(label[i], label, loading, coupling, outside, partner)
-            total += squared_errors(covariance[i], weight[i], partner, loading[i])
-    return total / 2  # every pair was met twice
-
-
-@compiled
-def sweep_loadings(covariance, weight, label, loading, coupling, chosen):
-    """One pass of exact coordinate minimisation over the loadings u_i of `chosen` voters."""
-    m = len(loading)
-    outside = outside_loadings(label, loading, coupling)
-    partner = np.empty(m)
-    change = 0.0
-    scale = TINY
     for i in range(m):
         if not chosen[i]:
             continue
         own = label[i]
-        if coupling[own] == 1.0:
-            numerator, denominator = regress(covariance[i], weight[i], outside)
-        else:
-            partners_of(own, label, loading, coupling, outside, partner)
-            numerator, denominator = regress(covariance[i], weight[i], partner)
-        if denominator > TINY:
-            updated = numerator / denominator
-            change = max(change, abs(updated - loading[i]))
-            loading[i] = updated
-            outside[i] = coupling[own] * updated
-        scale = max(scale, abs(loading[i]))
-    return change / scale
+        t = coupling[own]
+        u = loading[i]
+        of_row = 0.0
+        for j in range(m):
+            partner = loading[j] if label[j] == own else t * outside[j]
+            error = covariance[i, j] - u * partner
+            share = 0.5 if chosen[j] else 1.0  # pairs of chosen voters are met twice
+            of_row += share * weight[i, j] * error * error
+        total += of_row
+    return total
 
 
 @compiled
-def _update_coupling(covariance, weight, label, loading, coupling, k, lowest):
-    """Group k jointly: scale s of its loadings and its coupling t, in closed form.
+def evaluate_partitions(
+    covariance,
+    weight,
+    partitions,
+    sizes,
+    flat_loading,
+    lowest,
+    label,
+    size,
+    loading,
+    coupling,
+    chosen,
+    outside,
+    result,
+):
+    """Fill Q of every partition (rows of labels below m), each fitted from the flat loadings.
 
-    With x = s^2 inside the block and y = s t towards the rest the two sums of
-    squares separate, so x and y are two weighted regressions. If the result
-    leaves lowest <= t <= 1, only t is updated and clipped.
+    The arrays from ``label`` to ``outside`` are room for m numbers each; everybody is chosen.
     """
-    m = len(loading)
-    within = np.zeros(m)
-    across = np.zeros(m)
-    for j in range(m):
-        if label[j] == k:
-            within[j] = loading[j]
-        else:
-            across[j] = coupling[label[j]] * loading[j]
-    inside_num = 0.0
-    inside_den = 0.0
-    across_num = 0.0
-    across_den = 0.0
-    for i in range(m):
-        if label[i] != k:
-            continue
-        numerator, denominator = regress(covariance[i], weight[i], within)
-        inside_num += loading[i] * numerator / 2  # every pair is met twice
-        inside_den += loading[i] * loading[i] * denominator / 2
-        numerator, denominator = regress(covariance[i], weight[i], across)
-        across_num += loading[i] * numerator
-        across_den += loading[i] * loading[i] * denominator
-    if across_den <= TINY:
-        return
-    towards_rest = across_num / across_den
-    if inside_den > TINY and inside_num > 0.0:
-        scale = np.sqrt(inside_num / inside_den)
-        t = towards_rest / scale
-        if lowest <= t <= 1.0:
-            coupling[k] = t
-            for i in range(m):
-                if label[i] == k:
-                    loading[i] *= scale
-            return
-    coupling[k] = min(1.0, max(lowest, towards_rest))
-
-
-@compiled
-def refit(covariance, weight, label, size, loading, coupling, lowest, max_sweeps, tolerance):
-    """Coordinate descent on all loadings and couplings, in place; returns Q."""
-    m = len(loading)
-    everybody = np.ones(m, dtype=np.bool_)
-    for _ in range(max_sweeps):
-        change = sweep_loadings(covariance, weight, label, loading, coupling, everybody)
-        for k in range(m):
-            if size[k] > 1:
-                before = coupling[k]
-                _update_coupling(covariance, weight, label, loading, coupling, k, lowest)
-                change = max(change, abs(coupling[k] - before))
-        if change < tolerance:
-            break
-    return weighted_residual(covariance, weight, label, loading, coupling)
-
-
-@compiled
-def refit_members(covariance, weight, label, size, loading, coupling, lowest, k, l, sweeps):
-    """Coordinate descent on the loadings and couplings of groups k and l only."""
-    m = len(loading)
-    chosen = np.zeros(m, dtype=np.bool_)
-    for i in range(m):
-        chosen[i] = label[i] == k or label[i] == l
-    for _ in range(sweeps):
-        sweep_loadings(covariance, weight, label, loading, coupling, chosen)
-        if size[k] > 1:
-            _update_coupling(covariance, weight, label, loading, coupling, k, lowest)
-        if l != k and size[l] > 1:
-            _update_coupling(covariance, weight, label, loading, coupling, l, lowest)
-
-
-@compiled
-def evaluate_partitions(covariance, weight, partitions, flat_loading, lowest):
-    """Q of every partition (rows of labels below m), each fitted from the flat loadings."""
     count, m = partitions.shape
-    result = np.empty(count)
-    size = np.zeros(m, dtype=np.int64)
     for p in range(count):
-        label = partitions[p].copy()
-        size[:] = 0
-        for i in range(m):
-            size[label[i]] += 1
-        coupling = np.ones(m)
         for k in range(m):
-            if size[k] > 1:
-                coupling[k] = max(lowest, 0.7)
-        loading = flat_loading.copy()
-        result[p] = refit(covariance, weight, label, size, loading, coupling, lowest, 100, 1e-6)
-    return result
+            label[k] = partitions[p, k]
+            size[k] = sizes[p, k]
+            coupling[k] = max(lowest, 0.7) if sizes[p, k] > 1 else 1.0
+            loading[k] = flat_loading[k]
+        result[p] = refit(
+            covariance, weight, label, size, loading, coupling, chosen, True, lowest, 100, 1e-6, outside
+        )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15
 _BYTE_VALUES = 256
+_FEW_BYTES = 1 << 14  # that numpy packs before a kernel would be compiled
 _BIT_IS_SET = (np.arange(256)[None, :] >> np.arange(8)[:, None] & 1).astype(bool)
 
 
@@ -73,7 +75,7 @@ class PackingPlan:
     def for_groups(cls, groups: NDArray[np.integer], n_symbols: int, missing: bool) -> PackingPlan:
         """Pack the voters of every group side by side; voters with a negative group are left out."""
         radix = n_symbols + missing
-        room = next(digits for digits in range(8, 0, -1) if radix**digits <= _BYTE_VALUES)
+        room = _digits_in_byte(radix)
         members = {int(group): np.flatnonzero(groups == group) for group in np.unique(groups[groups >= 0])}
         bytes_: list[list[tuple[int, NDArray[np.int64]]]] = []
         free: list[int] = []
@@ -116,6 +118,11 @@ class PackingPlan:
         )
 
     @property
+    def n_values(self) -> int:
+        """How many values a byte may have."""
+        return self.radix ** _digits_in_byte(self.radix)
+
+    @property
     def row_bytes(self) -> int:
         """Number of bytes a packed row takes: whole words, with zeros at the end."""
         return 8 * -(-self.n_bytes // 8)
@@ -134,7 +141,10 @@ class PackingPlan:
         if n_bytes not in known:
             known[n_bytes] = self._make_bit_tables(n_bytes)
         tables, words = known[n_bytes], packed.view(np.uint64)
-        ordered_map(lambda rows: repack(bits[rows], *tables, words[rows]), row_chunks(len(bits), _CHUNK_ROWS))
+        if bits.size <= _FEW_BYTES:
+            _repack_few(bits, *tables, words)
+        else:
+            ordered_map(lambda rows: repack(bits[rows], *tables, words[rows]), row_chunks(len(bits), _CHUNK_ROWS))
         return packed
 
     @cached_property
@@ -169,3 +179,24 @@ class PackingPlan:
         ):
             table[number, _BIT_IS_SET[one_bit]] += value
         return read % n_bytes, np.searchsorted(read // n_bytes, np.arange(n_words + 1)), table, base
+
+
+def _repack_few(
+    bits: NDArray[np.uint8],
+    source: NDArray[np.int64],
+    word_start: NDArray[np.int64],
+    table: NDArray[np.uint64],
+    base: NDArray[np.uint64],
+    words: NDArray[np.uint64],
+) -> None:
+    """Do what :func:`goldless.kernels.bits.repack` does, in numpy."""
+    words[:] = base
+    for word, (start, stop) in enumerate(pairwise(word_start)):
+        for entry in range(start, stop):
+            words[:, word] += table[entry, bits[:, source[entry]]]
+
+
+@cache
+def _digits_in_byte(radix: int) -> int:
+    """Return how many digits of so many values a byte holds."""
+    return next(digits for digits in range(8, 0, -1) if radix**digits <= _BYTE_VALUES)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.bits import bit_columns, missing_plane, plane_bytes, value_planes
+from goldless.kernels.bits import bit_columns, missing_plane, plane_bytes, unpack_bits, value_planes
 from goldless.kernels.compiled import compiled
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15  # 512 words a voter: the bit columns of a chunk stay in cache
+_FEW_PRODUCTS = 1 << 24  # up to which a product of matrices is fast enough, and nothing has to be compiled
 _MEMORY = 1 << 29  # bytes of tables that threads may fill at the same time
 
 
@@ -27,29 +28,33 @@ def pair_counts(bits: NDArray[np.uint8], n_voters: int, n_symbols: int) -> NDArr
     ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
         ``counts[a, b, i, j]`` items on which i said a and j said b.
     """
+    if len(bits) * (n_symbols * n_voters) ** 2 <= _FEW_PRODUCTS:
+        return _by_products(unpack_bits(bits, n_voters), n_symbols)
     absent = missing_plane(bits, n_voters)
     complete = absent is None or not absent.any()
     # counted are "voted at all", which all did in complete votes, and every symbol but the first
     totals = np.zeros((n_symbols, n_symbols, n_voters, n_voters), dtype=np.int64)
 
-    def count(rows: slice) -> NDArray[np.int64]:
-        part = np.zeros_like(totals)
+    pairs = [(a, b) for a in range(1, n_symbols) for b in range(1, a + 1)]
+    if not complete:
+        pairs += [(a, 0) for a in range(n_symbols)]
+
+    def count(rows: slice) -> NDArray[np.int32]:
         columns = _symbol_columns(bits[rows], n_voters, n_symbols)
         observed = None if complete else bit_columns(np.ascontiguousarray(~absent[rows]), n_voters)  # type: ignore[index]
-        for a in range(1, n_symbols):
-            for b in range(1, a + 1):
-                part[a, b] = _common_bits(columns[a - 1], columns[b - 1], a == b)
-            if observed is not None:
-                part[a, 0] = _common_bits(columns[a - 1], observed, False)
-        if observed is not None:
-            part[0, 0] = _common_bits(observed, observed, True)
+        said = columns if observed is None else [observed, *columns]  # from the second symbol on, or "voted" first
+        first = n_symbols - len(said)
+        part = np.empty((len(pairs), n_voters, n_voters), dtype=np.int32)
+        for number, (a, b) in enumerate(pairs):
+            _common_bits(said[a - first], said[b - first], a == b, part[number])
         return part
 
     chunks = row_chunks(len(bits), _CHUNK_ROWS)
-    at_once = int(np.clip(_MEMORY // max(totals.nbytes, 1), 2, 64))
-    for start in range(0, len(chunks), at_once):  # int64 sums are exact in any order
+    at_once = int(np.clip(_MEMORY // max(4 * len(pairs) * n_voters**2, 1), 2, 64))
+    for start in range(0, len(chunks), at_once):  # sums of whole numbers are exact in any order
         for part in ordered_map(count, chunks[start : start + at_once]):
-            totals += part
+            for (a, b), counted in zip(pairs, part, strict=True):
+                totals[a, b] += counted
     for a in range(1, n_symbols):
         if complete:
             totals[a, 0] = np.diag(totals[a, a])[:, None]
@@ -61,6 +66,15 @@ def pair_counts(bits: NDArray[np.uint8], n_voters: int, n_symbols: int) -> NDArr
     totals[:, 0] -= totals[:, 1:].sum(axis=1)
     totals[0] -= totals[1:].sum(axis=0)
     return totals
+
+
+def _by_products(codes: NDArray[np.int8], n_symbols: int) -> NDArray[np.int64]:
+    """Return the counts as one product of who said what: floats add whole numbers below 2^53 exactly."""
+    n_voters = codes.shape[1]
+    said = (codes == np.arange(n_symbols, dtype=np.int8)[:, None, None]).astype(np.float64)
+    columns = said.transpose(1, 0, 2).reshape(len(codes), n_symbols * n_voters)
+    counts = (columns.T @ columns).reshape(n_symbols, n_voters, n_symbols, n_voters)
+    return np.ascontiguousarray(counts.transpose(0, 2, 1, 3).astype(np.int64))
 
 
 def _symbol_columns(bits: NDArray[np.uint8], n_voters: int, n_symbols: int) -> list[NDArray[np.uint64]]:
@@ -87,25 +101,23 @@ def _symbol_columns(bits: NDArray[np.uint8], n_voters: int, n_symbols: int) -> l
 
 
 @compiled
-def _popcount(word):
-    """Count the bits of a 64-bit word (LLVM turns this pattern into the machine's own instruction)."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+def _common_bits(left, right, symmetric, counts):
+    """Fill for every pair of columns the number of rows set in both.
 
-
-@compiled
-def _common_bits(left, right, symmetric):
-    """Return for every pair of columns the number of rows set in both."""
+    LLVM turns this pattern of shifts into the machine's own instruction for counting the bits of a word.
+    """
     n_voters, n_words = left.shape
-    counts = np.zeros((n_voters, n_voters), dtype=np.int64)
     for i in range(n_voters):
         for j in range(i if symmetric else 0, n_voters):
             total = np.uint64(0)
-            for word in range(n_words):
-                total += _popcount(left[i, word] & right[j, word])
-            counts[i, j] = np.int64(total)
+            for k in range(n_words):
+                word = left[i, k] & right[j, k]
+                word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+                word = (word & np.uint64(0x3333333333333333)) + (
+                    (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+                )
+                word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+                total += (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+            counts[i, j] = total
             if symmetric:
-                counts[j, i] = counts[i, j]
-    return counts
+                counts[j, i] = total

@@ -14,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels import tree as kernel
 from goldless.kernels.compiled import compiled
 from goldless.kernels.packing import PackingPlan
+from goldless.kernels.posterior import Message, posterior
+from goldless.kernels.tree import add_rows, expect_two, hear_two, in_fours, read_rows
 
 _TINY = 1e-300
+_FEW_UNITS = 64  # that numpy tables once before a kernel would be compiled
 
 
 class RowSums(NamedTuple):
@@ -57,11 +59,11 @@ class UnitTables:
         Whether a group has a latent of its own, or hangs on the hub.
     log_weights : ndarray of shape (n_hub_states,)
         Log-probability of each state of the hub.
-    narrow : ndarray of shape (n_narrow, 256, n_hub_states)
+    narrow : ndarray of shape (n_narrow, n_values, n_hub_states)
         Log-likelihood of a byte value in each state of the hub.
-    wide : ndarray of shape (n_wide_bytes, 256, n_latent_states)
+    wide : ndarray of shape (n_wide_bytes, n_values, n_latent_states)
         Log-likelihood of a byte value of a wide group for each value of its latent.
-    likelihood : ndarray of shape (n_units, 256, n_latent_states)
+    likelihood : ndarray of shape (n_units, n_values, n_latent_states)
         Likelihood of the votes of a unit for each value of its latent, the largest scaled to 1.
     """
 
@@ -81,6 +83,7 @@ class UnitTables:
         rates: NDArray[np.float64],
         has_latent: NDArray[np.bool_],
         weights: NDArray[np.float64],
+        once: bool = False,
     ) -> UnitTables:
         """Fill the tables.
 
@@ -93,34 +96,70 @@ class UnitTables:
             Of all groups, as above.
         weights : ndarray of shape (n_hub_states,)
             Probability of each state of the hub.
+        once : bool, default=False
+            Whether the tables are for one pass, so that few need no kernel.
         """
         _, n_latent, n_states = rates.shape
-        narrow = np.zeros((plan.n_narrow, 256, n_states))
-        wide = np.zeros((int(plan.wide_start[-1]), 256, n_latent))
-        likelihood = np.empty((len(plan.unit_group), 256, n_latent))
+        narrow = np.zeros((plan.n_narrow, plan.n_values, n_states))
+        wide = np.zeros((int(plan.wide_start[-1]), plan.n_values, n_latent))
+        likelihood = np.zeros((len(plan.unit_group), plan.n_values, n_latent))
         rates = np.ascontiguousarray(rates)
-        _fill(*units_of(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
+        fill = _fill_few if once and len(plan.unit_group) <= _FEW_UNITS else _fill
+        fill(*units_of(plan), log_votes, rates, has_latent, narrow, wide, likelihood)
         return cls(plan, rates, has_latent, np.log(np.maximum(weights, _TINY)), narrow, wide, likelihood)
 
     @cached_property
     def _ratios(self) -> NDArray[np.float64]:
-        return without_first(self.narrow - self.narrow[:, :, :1])
+        """Log-ratios to the first state; of two states the second, of more padded to fours."""
+        n_narrow, n_values, n_states = self.narrow.shape
+        if n_states == 2:
+            return self.narrow[:, :, 1:] - self.narrow[:, :, :1]
+        ratios = np.zeros((n_narrow, n_values, in_fours(n_states)))
+        np.subtract(self.narrow, self.narrow[:, :, :1], out=ratios[:, :, :n_states])
+        return ratios
 
     @cached_property
     def _wide_rates(self) -> NDArray[np.float64]:
         return self.rates[self.plan.wide_groups]
 
+    def _messages(self, packed: NDArray[np.uint8]) -> list[Message]:
+        """Return what the votes of every wide group say of the hub."""
+        return [
+            Message.of(read_rows(self._bytes_of(packed, own), self.wide[own]), rates)
+            for rates, own in zip(self._wide_rates, self._wide_bytes, strict=True)
+        ]
+
+    def _bytes_of(self, packed: NDArray[np.uint8], own: slice) -> NDArray[np.uint8]:
+        """Return the bytes of a wide group."""
+        first = self.plan.n_narrow
+        return np.ascontiguousarray(packed[:, first + own.start : first + own.stop])
+
+    @property
+    def _wide_bytes(self) -> list[slice]:
+        """The bytes of every wide group, counted from the first wide byte."""
+        return [slice(*ends) for ends in zip(self.plan.wide_start[:-1], self.plan.wide_start[1:], strict=True)]
+
     def hub_log_likelihood(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return log Pr(votes of the row | hub), shape (n_rows, n_hub_states)."""
-        out = np.empty((len(packed), self.narrow.shape[2]))
-        kernel.evaluate(packed, self.narrow, self.wide, self.plan.wide_start, self._wide_rates, out)
-        return out
+        return self._heard(packed, read_rows(packed, self.narrow))
 
     def hub_log_ratio(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return log Pr(votes | state) - log Pr(votes | first state), shape (n_rows, n_hub_states - 1)."""
-        out = np.empty((len(packed), self.narrow.shape[2]))
-        kernel.evaluate(packed, self._ratios, self.wide, self.plan.wide_start, self._wide_rates, out)
-        return out[:, 1:] - out[:, :1]
+        out = read_rows(packed, self._ratios)
+        if self.narrow.shape[2] == 2:
+            out = np.concatenate([np.zeros_like(out), out])
+        heard = self._heard(packed, out[: self.narrow.shape[2]])
+        return heard[:, 1:] - heard[:, :1]
+
+    def _heard(self, packed: NDArray[np.uint8], hub: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return log-likelihoods of the hub, by state and row, with what wide groups say, by row and state."""
+        if not len(self._wide_rates):
+            return hub.T
+        if self.wide.shape[2] > 2:
+            return sum((message.log_scale + np.log(message.mixed) for message in self._messages(packed)), hub).T
+        out = np.ascontiguousarray(hub.T)
+        hear_two(packed, self.plan.n_narrow, self.wide, self.plan.wide_start, self._wide_rates, out)
+        return out
 
     def latent_posterior(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return Pr(alpha_k = a | all votes of the row), shape (n_rows, n_groups, n_latent_states)."""
@@ -153,30 +192,38 @@ class UnitTables:
 
     def sums(self, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> RowSums:
         """Return what the rows add to an E-step; the log-likelihood lacks what :meth:`base` adds."""
-        wide_rates = self._wide_rates
-        labels, histogram = np.zeros(self.narrow.shape[2]), np.zeros(self._ratios.shape)
-        n_wide_bytes, _, n_latent = self.wide.shape
-        wide_latents = np.zeros(wide_rates.shape)
-        wide_histogram = np.zeros((n_wide_bytes, 256, 1 if n_latent == 2 else n_latent))
-        log_likelihood = kernel.expect(
-            packed,
-            counts,
-            self._ratios,
-            self.wide,
-            self.plan.wide_start,
-            wide_rates,
-            self.log_weights,
-            labels,
-            histogram,
-            wide_latents,
-            wide_histogram,
+        n_states, n_latent, n_wide_bytes = self.narrow.shape[2], self.wide.shape[2], len(self.wide)
+        if n_latent == 2:
+            labels, wide_latents = np.zeros(n_states), np.zeros(self._wide_rates.shape)
+            histogram = np.zeros(self._ratios.shape)
+            wide_histogram = np.zeros((n_wide_bytes, self.plan.n_values, 1))
+            log_likelihood = expect_two(
+                packed, counts, self._ratios, self.wide, self.plan.wide_start, self._wide_rates, self.log_weights,
+                labels, histogram, wide_latents, wide_histogram,
+            )  # fmt: skip
+            return RowSums(labels, histogram[:, :, :n_states], wide_latents, wide_histogram, log_likelihood)
+        hub = read_rows(packed, self._ratios)  # with the states that tables are padded by, which stay zero
+        if n_states == 2:
+            hub = np.concatenate([np.zeros_like(hub), hub])
+        hub[:n_states] += self.log_weights[:, None]
+        found = posterior(hub[:n_states], self._messages(packed), counts)
+        wide_histogram = np.zeros((n_wide_bytes, self.plan.n_values, n_latent))
+        for parents, own in zip(found.parents, self._wide_bytes, strict=True):
+            wide_histogram[own] = added_rows(
+                self.plan, self._bytes_of(packed, own), parents, n_bytes=own.stop - own.start
+            )
+        return RowSums(
+            found.hub.sum(axis=1),
+            without_first(added_rows(self.plan, packed, hub, n_states)),
+            np.array(found.latents).reshape(self._wide_rates.shape),
+            without_first(wide_histogram),
+            found.log_likelihood,
         )
-        return RowSums(labels, histogram, wide_latents, wide_histogram, log_likelihood)
 
     def base(self, totals: NDArray[np.float64]) -> float:
         """Return the log-likelihood of all rows if the hub were in its first state, wide groups aside.
 
-        ``totals`` of shape (n_bytes, 256) counts the items that have each value of each byte.
+        ``totals`` of shape (n_bytes, n_values) counts the items that have each value of each byte.
         """
         return float((totals[: self.plan.n_narrow] * self.narrow[:, :, 0]).sum())
 
@@ -208,15 +255,33 @@ def without_first(of_states: NDArray[np.float64]) -> NDArray[np.float64]:
 def with_first(histogram: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the histogram of all states (:func:`without_first`)."""
     if histogram.shape[2] != 1:
-        return histogram
+        return np.ascontiguousarray(histogram)
     return np.concatenate([np.maximum(totals[:, :, None] - histogram, 0.0), histogram], axis=2)
 
 
 def byte_totals(plan: PackingPlan, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many items have each value of each byte, shape (n_bytes, 256)."""
-    totals = np.zeros((plan.n_bytes, 256, 1))
-    kernel.accumulate(packed, counts[:, None], totals)
-    return totals[:, :, 0]
+    """Return how many items have each value of each byte, shape (n_bytes, n_values)."""
+    return added_rows(plan, packed, counts[None], n_bytes=plan.n_bytes)[:, :, 0]
+
+
+def added_rows(
+    plan: PackingPlan,
+    packed: NDArray[np.uint8],
+    weights: NDArray[np.float64],
+    n_states: int | None = None,
+    n_bytes: int | None = None,
+) -> NDArray[np.float64]:
+    """Return how much weight falls on each value of the first bytes, shape (n_bytes, n_values, n_states).
+
+    ``weights`` has shape (n_states, n_rows), or more states, which are left out.
+    """
+    n_states = len(weights) if n_states is None else n_states
+    n_more = in_fours(n_states) - len(weights)
+    if n_more > 0:
+        weights = np.concatenate([weights, np.zeros((n_more, weights.shape[1]))])
+    histogram = np.zeros((plan.n_narrow if n_bytes is None else n_bytes, plan.n_values, len(weights)))
+    add_rows(packed, weights, histogram)
+    return histogram[:, :, :n_states]
 
 
 def units_of(plan: PackingPlan) -> tuple:
@@ -240,7 +305,8 @@ def _fill(
 ):  # fmt: skip
     """Add the message of every unit to the table of its byte."""
     n_states, n_latent = narrow.shape[2], rates.shape[1]
-    evidence = np.zeros((256, max(n_states, n_latent)))
+    n_values = likelihood.shape[1]
+    evidence = np.zeros((n_values, max(n_states, n_latent)))
     for unit in range(unit_group.size):
         group, byte = unit_group[unit], unit_byte[unit]
         own = has_latent[group]
@@ -275,12 +341,37 @@ def _fill(
                         mean += rates[group, a, state] * likelihood[unit, value, a]
                     evidence[value, state] = top + np.log(max(mean, _TINY))
         weight = unit_weight[unit]
-        for high in range(256 // (weight * size)):
+        for high in range(n_values // (weight * size)):
             for value in range(size):
                 start = (high * size + value) * weight
                 for low in range(weight):
                     for state in range(n_states):
                         narrow[byte, start + low, state] += evidence[value, state]
+
+
+def _fill_few(
+    voters, unit_start, unit_group, unit_byte, unit_weight, n_narrow, radix, missing,
+    log_votes, rates, has_latent, narrow, wide, likelihood,
+):  # fmt: skip
+    """Do what :func:`_fill` does, in numpy."""
+    n_values = likelihood.shape[1]
+    _, n_latent, n_states = rates.shape
+    for unit, (group, byte, weight) in enumerate(zip(unit_group, unit_byte, unit_weight, strict=True)):
+        own = has_latent[group]
+        evidence = np.zeros((1, n_latent if own or byte >= n_narrow else n_states))
+        for voter in voters[unit_start[unit] : unit_start[unit + 1]]:  # each voter is the next higher digit
+            of_votes = log_votes[voter, : evidence.shape[1]].T
+            of_digits = np.concatenate([np.zeros((missing, evidence.shape[1])), of_votes])
+            evidence = (evidence[None] + of_digits[:, None]).reshape(-1, evidence.shape[1])
+        size = len(evidence)
+        if byte >= n_narrow:  # messages of a wide group need all its bytes
+            wide[byte - n_narrow, :size] = evidence
+            continue
+        if own:
+            message = Message.of(evidence.T, rates[group])
+            likelihood[unit, :size] = message.likelihood.T
+            evidence = (message.log_scale + np.log(message.mixed)).T
+        narrow[byte] += evidence[np.arange(n_values) // weight % size]
 
 
 @compiled
@@ -290,7 +381,8 @@ def _collect(
 ):  # fmt: skip
     """Turn histograms over byte values into expected counts of latents and votes."""
     n_states, n_latent = histogram.shape[2], rates.shape[1]
-    local = np.empty((256, max(n_states, n_latent)))
+    n_values = likelihood.shape[1]
+    local = np.empty((n_values, max(n_states, n_latent)))
     parents = np.empty(n_latent)
     for unit in range(unit_group.size):
         group, byte = unit_group[unit], unit_byte[unit]
@@ -304,7 +396,7 @@ def _collect(
         else:
             local[:size] = 0.0
             weight = unit_weight[unit]
-            for high in range(256 // (weight * size)):
+            for high in range(n_values // (weight * size)):
                 for value in range(size):
                     start = (high * size + value) * weight
                     for low in range(weight):

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels import tree as kernel
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.tree_tables import RowSums, UnitTables, without_first
+from goldless.kernels.tree import read_rows
+from goldless.kernels.tree_tables import RowSums, UnitTables, added_rows, without_first
 
 
 @cache
@@ -27,12 +27,12 @@ class UnitMeans:
     Attributes
     ----------
     plan : PackingPlan
-    tables : ndarray of shape (n_narrow, 256, n_classes)
+    tables : ndarray of shape (n_narrow, n_values, n_classes)
         Sum over the units in a byte of the share of their votes for a class, but for the first class: number of
         units that voted.
-    wide : ndarray of shape (n_wide_bytes, 256, n_classes)
+    wide : ndarray of shape (n_wide_bytes, n_values, n_classes)
         Number of votes for each class.
-    likelihood : ndarray of shape (n_units, 256, n_classes)
+    likelihood : ndarray of shape (n_units, n_values, n_classes)
         Share of the votes of a unit for each class; zero where it did not vote.
     """
 
@@ -45,9 +45,9 @@ class UnitMeans:
     def of(cls, plan: PackingPlan) -> UnitMeans:
         """Fill the tables."""
         n_classes = plan.radix - plan.missing
-        tables = np.zeros((plan.n_narrow, 256, n_classes))
-        wide = np.zeros((int(plan.wide_start[-1]), 256, n_classes))
-        likelihood = np.zeros((len(plan.unit_group), 256, n_classes))
+        tables = np.zeros((plan.n_narrow, plan.n_values, n_classes))
+        wide = np.zeros((int(plan.wide_start[-1]), plan.n_values, n_classes))
+        likelihood = np.zeros((len(plan.unit_group), plan.n_values, n_classes))
         for unit, byte in enumerate(plan.unit_byte):
             n_votes = int(plan.unit_start[unit + 1] - plan.unit_start[unit])
             votes = _votes_of_values(plan.radix, plan.missing, n_votes)
@@ -57,7 +57,7 @@ class UnitMeans:
                 continue
             mean = _shares(votes)
             likelihood[unit, :size] = mean
-            local = np.arange(256) // plan.unit_weight[unit] % size
+            local = np.arange(plan.n_values) // plan.unit_weight[unit] % size
             tables[byte, :, 1:] += mean[local, 1:]
             tables[byte, :, 0] += (cast > 0)[local]
         return cls(plan, tables, wide, likelihood)
@@ -76,10 +76,7 @@ class UnitMeans:
 
         A row without a vote counts for the first class.
         """
-        n_classes = self.tables.shape[2]
-        sums = np.empty((len(packed), n_classes))
-        no_wide = (np.zeros((0, 256, 1)), np.zeros(1, dtype=np.int64), np.zeros((0, 1, n_classes)))
-        kernel.evaluate(packed, self.tables, *no_wide, sums)
+        sums = read_rows(packed, self.tables).T
         voted = sums[:, 0] + of_wide.any(axis=2).sum(axis=0)
         shares = (sums + of_wide.sum(axis=0)) / np.maximum(voted, 1)[:, None]
         shares[:, 0] = 1 - shares[:, 1:].sum(axis=1)
@@ -88,13 +85,13 @@ class UnitMeans:
     def sums(self, packed: NDArray[np.uint8], weights: NDArray[np.float64], of_wide: NDArray[np.float64]) -> RowSums:
         """Return what rows with these weights, one for each state of the hub, add to an M-step."""
         plan = self.plan
-        histogram = np.zeros((plan.n_narrow, 256, weights.shape[1]))
-        kernel.accumulate(packed, weights, histogram)
+        histogram = added_rows(plan, packed, np.ascontiguousarray(weights.T))
         wide_histogram = np.zeros(self.wide.shape)
         for number in range(len(plan.wide_groups)):
             own = slice(plan.wide_start[number], plan.wide_start[number + 1])
             own_bytes = np.ascontiguousarray(packed[:, plan.n_narrow :][:, own])
-            kernel.accumulate(own_bytes, of_wide[number] * weights.sum(axis=1)[:, None], wide_histogram[own])
+            own_weights = np.ascontiguousarray((of_wide[number] * weights.sum(axis=1)[:, None]).T)
+            wide_histogram[own] = added_rows(plan, own_bytes, own_weights, n_bytes=own_bytes.shape[1])
         latents = of_wide.transpose(0, 2, 1) @ weights
         return RowSums(weights.sum(axis=0), without_first(histogram), latents, without_first(wide_histogram), -np.inf)
 
@@ -104,7 +101,7 @@ class UnitMeans:
         """Return the expected counts behind the sums, as :meth:`UnitTables.expected` does."""
         n_states = len(sums.labels)
         rates = np.ones((len(has_latent), self.likelihood.shape[2], n_states))
-        narrow = np.zeros((self.plan.n_narrow, 256, n_states))
+        narrow = np.zeros((self.plan.n_narrow, self.plan.n_values, n_states))
         nothing = np.zeros(n_states)
         tables = UnitTables(self.plan, rates, has_latent, nothing, narrow, self.wide, self.likelihood)
         return tables.expected(sums, totals)

@@ -9,6 +9,7 @@ from goldless.kernels.compiled import compiled
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_VOTERS = 1 << 13
+_FEW_CELLS = 1 << 14  # that numpy adds before a kernel would be compiled
 
 
 def shares_of_rows(
@@ -25,6 +26,11 @@ def shares_of_rows(
     least : float
         Smallest share.
     """
+    if counts.size <= _FEW_CELLS:
+        votes = counts + pseudo[kind.astype(np.int64)]
+        total = votes.sum(axis=2, keepdims=True)
+        even = 1.0 / counts.shape[2]
+        return np.where(total > 0, votes / np.where(total > 0, total, 1.0), even).clip(least, 1.0 - least)
     shares = np.empty_like(counts)  # in the same order in memory
 
     def fill(voters: slice) -> None:
@@ -36,6 +42,8 @@ def shares_of_rows(
 
 def sum_of_kinds(values: NDArray[np.float64], kind: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the sums over the voters of each kind, shape (2, n_parents, n_symbols)."""
+    if values.size <= _FEW_CELLS:
+        return np.stack([values[~kind].sum(axis=0), values[kind].sum(axis=0)])
 
     def add(voters: slice) -> NDArray[np.float64]:
         total = np.zeros((2, *values.shape[1:]))
@@ -70,3 +78,16 @@ def _sum(values, kind, total):
         for parent in range(n_parents):
             for symbol in range(n_symbols):
                 own[parent, symbol] += values[voter, parent, symbol]
+
+
+@compiled
+def scale_rows(rates):
+    """Scale the rows of every voter to sum to 1, in place."""
+    n_voters, n_parents, n_symbols = rates.shape
+    for voter in range(n_voters):
+        for parent in range(n_parents):
+            total = 0.0
+            for symbol in range(n_symbols):
+                total += rates[voter, parent, symbol]
+            for symbol in range(n_symbols):
+                rates[voter, parent, symbol] /= total

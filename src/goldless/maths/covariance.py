@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _FEW_ITEMS = 100  # common items, below which their own variance is not believed
+_BLOCK = 1 << 20  # pairs of voters that are worked on at a time
 _PSEUDO_ITEMS = 5.0
 
 
@@ -95,24 +96,34 @@ def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | Non
     n_symbols = len(tables)
     if likeness is None:
         likeness = np.eye(n_symbols) * n_symbols / (n_symbols - 1)
-    both = tables.sum(axis=(0, 1))
-    enough = both >= 2
-    count = np.where(enough, both, 2).astype(float)
-    biased, squares = _moments(tables, count, likeness)
-    biased = np.where(enough, biased, 0.0)
-    variance_of_product = squares - biased**2
+    n_voters = tables.shape[2]
     cast = np.einsum("aaii->ai", tables)
     share = cast / np.maximum(cast.sum(axis=0), 1)
-    few = enough & (both < _FEW_ITEMS)
-    if few.any():
-        chance = _PSEUDO_ITEMS * np.einsum("ai,bj->abij", share, share)
-        smooth, smooth_squares = _moments(tables + chance, count + _PSEUDO_ITEMS, likeness)
-        variance_of_product = np.where(few, smooth_squares - smooth**2, variance_of_product)
-    standard_error = np.where(enough, np.sqrt(np.maximum(variance_of_product, 0.0) / count), np.inf)
+    both, covariance, standard_error = (np.empty((n_voters, n_voters), dtype) for dtype in (np.int64, float, float))
+    rows_at_once = max(_BLOCK // max(n_voters, 1), 1)
+    for start in range(0, n_voters, rows_at_once):  # what is made on the way takes many times the memory
+        rows = slice(start, start + rows_at_once)
+        part = tables[:, :, rows]
+        both[rows] = part.sum(axis=(0, 1))
+        enough = both[rows] >= 2
+        count = np.where(enough, both[rows], 2).astype(float)
+        biased, squares = _moments(part, tables[:, :, :, rows], count, likeness)
+        biased = np.where(enough, biased, 0.0)
+        variance_of_product = squares - biased**2
+        few = enough & (both[rows] < _FEW_ITEMS)
+        if few.any():
+            chance = _PSEUDO_ITEMS * np.einsum("ai,bj->abij", share[:, rows], share)
+            turned = chance.transpose(1, 0, 3, 2)
+            smooth, smooth_squares = _moments(
+                part + chance, tables[:, :, :, rows] + turned, count + _PSEUDO_ITEMS, likeness
+            )
+            variance_of_product = np.where(few, smooth_squares - smooth**2, variance_of_product)
+        covariance[rows] = biased * count / (count - 1)
+        standard_error[rows] = np.where(enough, np.sqrt(np.maximum(variance_of_product, 0.0) / count), np.inf)
     variance = np.diag(likeness) @ share - np.einsum("ai,ab,bi->i", share, likeness, share)
     mean = 2 * share[1] - 1.0 if n_symbols == 2 else np.full(len(both), np.nan)
     return CovarianceEstimate(
-        biased * count / (count - 1),
+        covariance,
         standard_error,
         both,
         np.where(cast.any(axis=0), variance, 1.0),
@@ -177,9 +188,21 @@ def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64])
 
 
 def _moments(
+    tables: NDArray, turned: NDArray, count: NDArray[np.float64], likeness: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the means of the product of two centred votes and of its square, for pairs of some voters with all.
+
+    ``turned`` has the same pairs the other way round: sums of both are symmetric to the last bit.
+    """
+    of_pairs = _one_way(tables, count, likeness)
+    of_turned = of_pairs if tables.shape == turned.shape else _one_way(turned, count.T, likeness)
+    return (of_pairs[0] + of_turned[0].T) / 2, (of_pairs[1] + of_turned[1].T) / 2
+
+
+def _one_way(
     tables: NDArray, count: NDArray[np.float64], likeness: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the means of the product of two centred votes and of its square, for every pair of voters."""
+    """Return the means of the product of two centred votes and of its square, as the sums come."""
     n_symbols = len(tables)
     first = tables.sum(axis=1) / count  # share of a among the votes of i on common items
     second = tables.sum(axis=0) / count  # share of b among those of j
@@ -193,4 +216,4 @@ def _moments(
             product = likeness[a, b] - like_second[a] - like_first[b] + like_both
             product_mean += joint * product
             square_mean += joint * product**2
-    return (product_mean + product_mean.T) / 2, (square_mean + square_mean.T) / 2  # symmetric to the last bit
+    return product_mean, square_mean

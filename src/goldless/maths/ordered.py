@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.isotonic import order_counts
 
-STRENGTH = 30.0  # pseudo-votes of a row: AUC and balanced accuracy +0.3 over 1.5, the strength for labels (60 panels)
+STRENGTH = 30.0  # pseudo-votes of a row where the model holds: on 60 panels +0.3 over 1.5, the strength for labels
 TILT = 2 / 3  # with two even bins and 1.5 pseudo-votes this is the prior of labels, (1, 0.5)
 AGAINST_ORDER = 3.0  # log-likelihood that the falling order must gain: a voter against the others
 _FEWEST = 1e-6  # of a voter's answers: a bin that nobody used is not impossible
+_BISECTIONS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,9 @@ class Ordered:
 
     A bin that a voter uses with share p, in the middle of the ranks u of its answers, has the pseudo-votes
     ``c p (1 + tau (2 u - 1))`` in the positive state and ``c p (1 - tau (2 u - 1))`` in the negative one. Many
-    pseudo-votes make all voters equal, which is nearly the mean of their ranks.
+    pseudo-votes make all voters equal, which is nearly the mean of their ranks. These are 2 c items of two even
+    classes; of uneven ones that are known, the odds of every bin are multiplied by what makes the sums uneven alike,
+    so that a voter is expected to turn where the rare class begins and not at its median.
 
     Attributes
     ----------
@@ -35,6 +39,8 @@ class Ordered:
         Whether that is a rank and no probability.
     strength, tilt : float
         c and tau.
+    balance : float
+        Share of the positive state, if it is known; one half else.
     """
 
     share: NDArray[np.float64]
@@ -43,6 +49,7 @@ class Ordered:
     by_rank: bool = True
     strength: float = STRENGTH
     tilt: float = TILT
+    balance: float = 0.5
 
     @property
     def midranks(self) -> NDArray[np.float64]:
@@ -65,12 +72,15 @@ class Ordered:
             positive=np.concatenate([self.positive, says]),
         )
 
+    @cached_property
     def pseudo_votes(self) -> NDArray[np.float64]:
-        """Return pseudo-votes of the negative and the positive state, shape (n_voters, 2, n_symbols)."""
+        """Pseudo-votes of the negative and the positive state, shape (n_voters, 2, n_symbols)."""
         used = np.arange(self.share.shape[1]) < self.n_bins[:, None]
         share = np.where(used, np.maximum(self.share, _FEWEST), 0.0)
-        lean = self.tilt * (2 * self.midranks - 1)
-        return self.strength * share[:, None, :] * np.stack([1 - lean, 1 + lean], axis=1)
+        positive = (1 + self.tilt * (2 * self.midranks - 1)) / 2
+        if self.balance != 0.5:
+            positive = _with_mean(positive, share, self.balance)
+        return 2 * self.strength * share[:, None, :] * np.stack([1 - positive, positive], axis=1)
 
     def arranged(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return counts, shape (n_voters, 2, n_symbols), in likelihood-ratio order."""
@@ -81,6 +91,19 @@ class Ordered:
     def n_falling(self, votes: NDArray[np.float64]) -> int:
         """Return how many voters have the falling order in tables of probabilities."""
         return int(falling(votes, self.n_bins).sum())
+
+
+def _with_mean(probability: NDArray[np.float64], share: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+    """Return probabilities, a row for each voter, with their odds multiplied so that they have this mean."""
+    odds = probability / (1 - probability)
+    total = share.sum(axis=1, keepdims=True)
+    low, high = (np.full((len(share), 1), end) for end in (-40.0, 40.0))
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        found = 1 / (1 + np.exp(-middle) / odds)
+        above = (share * found).sum(axis=1, keepdims=True) > mean * total
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return found
 
 
 def auc_of(confusion: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
 
-from goldless.kernels.rank_one import descend
+from goldless.kernels.covariance_fit import refit
 from goldless.maths.checks import as_groups, as_square
 from goldless.maths.covariance import CovarianceEstimate
 
 _TOL = 1e-10
 _MAX_SWEEPS = 2000
+_ALL_EIGENVECTORS = 300  # voters up to which all eigenvectors are computed
 
 
 class Residual(NamedTuple):
@@ -80,21 +82,43 @@ def complete_rank_one(
 def _complete(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Complete a checked matrix that is zero where the weight is."""
     loadings = np.zeros(len(matrix))
-    n_parts, part_of = connected_components(weight > 0, directed=False)
+    linked = weight > 0
+    if len(matrix) and linked.sum(axis=1).max() == len(matrix) - 1:  # one voter is linked with all
+        n_parts, part_of = 1, np.zeros(len(matrix), dtype=np.int64)
+    else:
+        n_parts, part_of = connected_components(linked, directed=False)
     for part in range(n_parts):
         voters = np.flatnonzero(part_of == part)
         if len(voters) < 2:
             continue
-        block = np.ascontiguousarray(matrix[np.ix_(voters, voters)])
+        whole = len(voters) == len(matrix)
+        block = matrix if whole else np.ascontiguousarray(matrix[np.ix_(voters, voters)])
         if len(voters) == 2:  # one equation for two loadings: equal sizes
             size = np.sqrt(abs(block[0, 1]))
             loadings[voters] = size, np.copysign(size, block[0, 1])
             continue
-        block_weight = np.ascontiguousarray(weight[np.ix_(voters, voters)])
+        block_weight = weight if whole else np.ascontiguousarray(weight[np.ix_(voters, voters)])
         part_loadings = _start(block, block_weight)
-        descend(block, block_weight, part_loadings, _TOL, _MAX_SWEEPS)
+        _descend(block, block_weight, part_loadings)
         loadings[voters] = part_loadings if part_loadings.sum() >= 0 else -part_loadings
     return loadings
+
+
+def _descend(matrix: NDArray[np.float64], weight: NDArray[np.float64], loadings: NDArray[np.float64]) -> None:
+    """Minimise ``sum w_ij (v_i v_j - r_ij)^2`` over v in place, one coordinate at a time: everybody is alone."""
+    n_voters = len(loadings)
+    alone = np.arange(n_voters), np.ones(n_voters, dtype=np.int64), loadings, np.ones(n_voters)
+    everybody = np.ones(n_voters, dtype=bool)
+    refit(matrix, weight, *alone, everybody, False, -1.0, _MAX_SWEEPS, _TOL, np.empty(n_voters))
+
+
+def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Return the largest eigenvalue of a symmetric matrix and its eigenvector; of a large one by Lanczos' method."""
+    if len(matrix) > _ALL_EIGENVECTORS:
+        values, vectors = eigsh(matrix, k=1, which="LA", v0=np.ones(len(matrix)))
+    else:
+        values, vectors = np.linalg.eigh(matrix)
+    return float(values[-1]), vectors[:, -1]
 
 
 def _start(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,8 +127,11 @@ def _start(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[
     A little of the row sums is mixed in, so that a coordinate that is zero by symmetry can leave the saddle.
     """
     last = len(matrix) - 1
-    _, vectors = eigh(matrix, subset_by_index=[last, last])
-    direction, rows = vectors[:, 0], matrix.sum(axis=1)
+    if len(matrix) > _ALL_EIGENVECTORS:
+        direction = leading_eigenpair(matrix)[1]
+    else:
+        direction = eigh(matrix, subset_by_index=[last, last])[1][:, 0]
+    rows = matrix.sum(axis=1)
     sign = 1.0 if direction @ rows >= 0 else -1.0
     direction = sign * direction + 1e-3 * rows / max(float(np.linalg.norm(rows)), 1e-300)
     product = np.outer(direction, direction)

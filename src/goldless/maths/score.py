@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.kernels.score import score_by_sampling, score_by_sets, score_by_sorting
 from goldless.maths.checks import as_square
 
+_FEW = 24  # voters up to which numpy is fast enough: nothing has to be compiled
 _SORT_FROM = 224  # voters from which sorting beats visiting all sets of four (research/benchmarks/score.py)
 
 
@@ -63,7 +64,7 @@ def score_matrix(
     n_voters = len(covariance)
     error = np.zeros_like(covariance)
     if method == "exact":
-        score = (score_by_sets if n_voters < _SORT_FROM else score_by_sorting)(covariance)
+        score = _by_numpy(covariance) if n_voters <= _FEW else _by_kernel(covariance)
     elif method == "sampled":
         if n_samples < 2:
             raise ValueError(f"n_samples must be at least 2, got {n_samples}")
@@ -74,3 +75,22 @@ def score_matrix(
         raise ValueError(f"method must be 'exact' or 'sampled', got {method!r}")
     np.fill_diagonal(score, 0.0)
     return (score, error) if return_error else score
+
+
+def _by_kernel(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (score_by_sets if len(covariance) < _SORT_FROM else score_by_sorting)(covariance)
+
+
+def _by_numpy(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score in O(m^4), the terms of all k and l for one i at a time."""
+    n_voters = len(covariance)
+    voters = np.arange(n_voters)
+    pairs = ~np.eye(n_voters, dtype=bool)  # k != l
+    score = np.empty_like(covariance)
+    for i, row in enumerate(covariance):
+        # [j, k, l]: r_ij r_kl - r_il r_kj
+        terms = np.abs(row[:, None, None] * covariance - row[None, None, :] * covariance[:, :, None])
+        counted = pairs & (voters != i)[:, None] & (voters != i)[None, :]
+        counted = counted & (voters[:, None, None] != voters[:, None]) & (voters[:, None, None] != voters)
+        score[i] = np.where(counted, terms, 0.0).sum(axis=(1, 2))
+    return (score + score.T) / 2  # symmetric to the last bit

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.kernels.evaluate import evaluate_codes
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.sparse import Codes, SparseCodes, SparseTree
+from goldless.kernels.sparse import Codes, SparseCodes
+from goldless.kernels.sparse_tree import SparseTree
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import UnitTables
+from goldless.kernels.vote_shares import scale_rows
 from goldless.maths.checks import as_groups, relabel
 
 VOTERS_AT_ONCE = 1 << 13  # of a crowd: what is made of so many stays in the cache
@@ -346,7 +348,7 @@ class TreeModel:
         original = self.copy_of == np.arange(self.n_voters)
         groups = np.where(original, self.groups, -1)
         merged = np.asarray(merge_copies(checked, self.copy_of))
-        return evaluate_codes(merged, groups, self.n_symbols, self.unit_tables, of_packed)
+        return evaluate_codes(merged, groups, self.n_symbols, partial(self.unit_tables, once=True), of_packed)
 
     def _evaluate_sparse(
         self, codes: SparseCodes, of_packed: Callable[[UnitTables, NDArray[np.uint8]], NDArray[np.float64]]
@@ -381,9 +383,9 @@ class TreeModel:
         ordered_map(fill, row_chunks(self.n_voters, VOTERS_AT_ONCE))
         return logarithms
 
-    def unit_tables(self, plan: PackingPlan) -> UnitTables:
-        """Return the model as tables over byte values."""
-        return UnitTables.of(plan, self.log_votes, self.latents, self.has_latent, self.prior)
+    def unit_tables(self, plan: PackingPlan, once: bool = False) -> UnitTables:
+        """Return the model as tables over byte values, for many passes or once."""
+        return UnitTables.of(plan, self.log_votes, self.latents, self.has_latent, self.prior, once)
 
     # -- parameters without bounds, for EM --------------------------------------------------------------------
 
@@ -437,7 +439,7 @@ class TreeModel:
             class_prior=prior @ self.state_class,
             copy_of=self.copy_of,
         )
-        if latents is self.latents and "has_latent" in vars(self):
+        if latents is self.latents:
             model.__dict__["has_latent"] = self.has_latent  # the same latents hang on the hub
         return model
 
@@ -671,7 +673,10 @@ def _bounded(values: NDArray[np.float64], n_values: int) -> NDArray[np.float64]:
     if n_values == 2:
         return np.stack([probability(-values), probability(values)], axis=-1)
     rates = np.exp(values)
-    rates /= rates.sum(axis=-1, keepdims=True)
+    if rates.ndim == 3 and len(rates) >= VOTERS_AT_ONCE:
+        scale_rows(rates)
+    else:
+        rates /= rates.sum(axis=-1, keepdims=True)
     return rates
 
 

@@ -115,7 +115,7 @@ def report(
     if model is None:
         model, said = _fitted(table)
     codes = table.truth if truth is None or isinstance(truth, str) else _codes_of(truth, model.classes_)
-    changed = None if against is None else _against(model, table, _read(against))
+    changed = None if against is None else changes_since(model, table, _read(against))
     summary = summarize(
         model,
         table.votes,
@@ -165,7 +165,7 @@ def _codes_of(truth: Any, classes: Any) -> Any:
     return np.maximum(Alphabet(np.asarray(classes)).codes(np.asarray(truth)), -1)
 
 
-def _against(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart:
+def changes_since(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart:
     """Compare with an earlier batch: voters are matched by name, and those that both have are compared."""
     now, before = table.voters, other.voters
     common = [name for name in now if name in set(before)]

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis
-from goldless.diagnosis.result import said_pvalue
 from goldless.estimators.base import VoteEstimator
 from goldless.estimators.ensemble import VoterEnsemble
 from goldless.fitting.ask import Questions
@@ -25,6 +24,7 @@ from goldless.report.html import environment, source
 from goldless.report.items import together
 from goldless.report.sentences import METHODS
 from goldless.report.voters import lettered, order_of_voters
+from goldless.words import p_value
 
 _MOST = 20
 
@@ -149,8 +149,8 @@ def _of_diagnosis(diagnosis: Diagnosis) -> str:
             for row in diagnosis.expected
         ],
         said=[
-            f"Independence: {said_pvalue(diagnosis.independence_pvalue)}; fit of the groups: "
-            f"{said_pvalue(diagnosis.fit_pvalue)}."
+            f"Independence: {p_value(diagnosis.independence_pvalue)}; fit of the groups: "
+            f"{p_value(diagnosis.fit_pvalue)}."
         ],
     )
 

@@ -20,7 +20,7 @@ class Expected:
     Attributes
     ----------
     method : str
-        ``combined``, ``Dawid-Skene``, ``majority vote``, ``best single voter`` or ``panel``.
+        ``combined``, ``Dawid-Skene``, ``majority vote``, ``voter thought best`` or ``panel``.
     balanced_accuracy : float
         Mean over the classes of the share of items labelled rightly, as the model expects it.
     interval : pair or None

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from goldless.families import all_of_one
 from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
 from goldless.report.summary import DiagnosisPart, VotesPart
+from goldless.words import listed, percent
 
 METHODS = {
     "combined": "combined labels",
-    "Dawid-Skene": "weights without groups",
+    "Dawid-Skene": "Dawid-Skene",
     "majority vote": "majority vote",
-    "best single voter": "voter thought best",
+    "voter thought best": "voter with the highest estimate",
     "panel": "panel",
 }
 _AS_GOOD_AS_ALL = 0.95
@@ -99,8 +100,8 @@ def what_to_do(facts: Facts) -> list[str]:
     if len(panel.voters) < n_voters:
         size = len(panel.voters)
         advice.append(
-            f"Panel of {size}: {_listed(panel.names)}. Expected balanced accuracy with these {size}: "
-            f"{_percent(panel.balanced_accuracy)} (all {n_voters}: {_percent(facts.combined)})."
+            f"Panel of {size}: {listed(panel.names)}. Expected balanced accuracy with these {size}: "
+            f"{percent(panel.balanced_accuracy)} (all {n_voters}: {percent(facts.combined)})."
         )
     named = all_of_one(facts.diagnosis.families, panel.voters)
     if named:
@@ -118,14 +119,14 @@ def on_real_panels(combined: Expected, n_panels: int) -> str:
     low, high = (f"{100 * end:.0f}" for end in combined.interval)
     better = "" if combined.held is None else f", and better than majority on {100 * combined.held:.0f} of 100"
     return (
-        f"The model expects {_percent(combined.balanced_accuracy)}; on {n_panels} real panels that looked like this "
+        f"The model expects {percent(combined.balanced_accuracy)}; on {n_panels} real panels that looked like this "
         f"the labels were right on {low} to {high} % of items{better}."
     )
 
 
 def _remedy(facts: Facts) -> str:
     """Return what would help where the votes cannot tell."""
-    if not facts.diagnosis.cannot_tell:
+    if facts.diagnosis.use != "unknown":
         return ""
     if facts.ambiguous:
         return " Label a few items first, and fit again with these labels as anchors."
@@ -143,10 +144,10 @@ def what_to_watch(facts: Facts) -> list[str]:
     found = []
     duplicates = [" and ".join(pair.names) for pair in facts.diagnosis.near_duplicates]
     if duplicates:
-        found.append(f"Near-duplicates: {_listed(duplicates, 3)}.")
+        found.append(f"Near-duplicates: {listed(duplicates, 3)}.")
     weak = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in facts.diagnosis.weak_groups]
     if weak:
-        found.append(f"Too weak to name, used for labels or intervals only: {_listed(weak, 3)}.")
+        found.append(f"Too weak to name, used for labels or intervals only: {listed(weak, 3)}.")
     if n_voters < _FEW:
         found.append(f"{_voters(n_voters)} too few to see dependence: groups need at least five voters.")
     elif n_voters < 10:
@@ -157,7 +158,7 @@ def what_to_watch(facts: Facts) -> list[str]:
         found.append(f"Labels rest on {votes.votes_per_item:.1f} votes per item.")
     if facts.unexplained > _UNEXPLAINED:
         found.append(
-            f"The groups leave {_percent(facts.unexplained)} of the covariance of the votes unexplained: voters "
+            f"The groups leave {percent(facts.unexplained)} of the covariance of the votes unexplained: voters "
             "share more than was found, so accuracies and effective votes come out too high."
         )
     if groups and n_voters > len(groups[0].voters) >= n_voters / 2:
@@ -172,28 +173,27 @@ def what_to_watch(facts: Facts) -> list[str]:
 def _about_rates(facts: Facts, voters: list[Voter]) -> list[str]:
     """Return what accuracies and class shares give to watch."""
     chance, n_classes, n_voters = facts.chance, len(facts.votes.classes), facts.votes.n_voters
-    guess = "a coin" if n_classes == 2 else "a guess"
     found = []
     poor = [voter.name for voter in voters if voter.balanced_accuracy < chance]
     if poor:
-        found.append(f"Expected to be worse than {guess}: {_listed(poor)}.")
+        found.append(f"Expected to be worse than chance: {listed(poor)}.")
     near = sum(voter.balanced_accuracy < chance + _NEAR_CHANCE * (1 - chance) for voter in voters)
     if 2 * near > n_voters:
         wrong = "swapped" if n_classes == 2 else "wrong"
         found.append(
-            f"{near} of {n_voters} voters are close to {guess}. If fewer than half beat one, all labels come out "
+            f"{near} of {n_voters} voters are close to chance. If fewer than half do better, all labels come out "
             f"{wrong}."
         )
     rare = [
-        f"{name!r} {_percent(share)}"
+        f"{name!r} {percent(share)}"
         for name, share in zip(facts.votes.classes, facts.votes.class_shares, strict=True)
         if share < _RARE * chance
     ]
     if rare and n_classes == 2:
-        name, share = facts.votes.classes[1], _percent(facts.votes.class_shares[1])
+        name, share = facts.votes.classes[1], percent(facts.votes.class_shares[1])
         found.append(f"One class is rare (estimated share of {name!r}: {share}): its rates rest on few items.")
     elif rare:
-        found.append(f"Rare classes, whose rates rest on few items (estimated share): {_listed(rare)}.")
+        found.append(f"Rare classes, whose rates rest on few items (estimated share): {listed(rare)}.")
     if not facts.converged:
         found.append("EM did not converge: figures may still move.")
     return found
@@ -208,7 +208,7 @@ def unknowable(votes: VotesPart) -> list[str]:
         "everybody were right.",
         "Accuracies, effective votes and probabilities are estimates of a model fitted to these votes, without any "
         "label. Checking fifty items by hand tells how far to trust them.",
-        f"Which class is which: that most voters beat a {'coin' if two else 'guess'} is taken for granted, and that "
+        f"Which class is which: that most voters do better than chance is taken for granted, and that "
         f"{meaning} the same to all of them.",
         "Which hidden source is the truth: a large group that echoes one opinion can be mistaken for the answer, and "
         "the answer for an echo.",
@@ -217,12 +217,3 @@ def unknowable(votes: VotesPart) -> list[str]:
 
 def _voters(number: int) -> str:
     return "One voter is" if number == 1 else f"{number} voters are"
-
-
-def _percent(share: float) -> str:
-    return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.1f} %"
-
-
-def _listed(names: list[str], most: int = 6) -> str:
-    shown = [name if len(name) <= 40 else name[:39] + "…" for name in names[:most]]
-    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")

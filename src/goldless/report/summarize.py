@@ -32,7 +32,7 @@ from goldless.report.sentences import (
     what_to_watch,
 )
 from goldless.report.structure import structure_part
-from goldless.report.summary import SCHEMA, SCHEMA_VERSION, AgainstPart, Answer, Summary, VotesPart
+from goldless.report.summary import SCHEMA, SCHEMA_VERSION, AgainstPart, Answer, CallsPart, Summary, VotesPart
 from goldless.report.table import MOST_ITEMS, item_table
 from goldless.report.trust import diagnosis_part
 from goldless.report.truth import truth_part
@@ -120,7 +120,7 @@ def _diagnose(
     """Diagnose the distinct rows; where labels of rows are known, all rows."""
     options = {"resamples": resamples, "families": families, "progress": progress}
     facts = opened.fitted.facts
-    if facts is not None and len(facts.rows):
+    if (facts is not None and len(facts.rows)) or opened.said is not None:
         return diagnose(opened.model, opened.votes, **options)
     return diagnose(opened.model, opened.patterns, sample_weight=opened.table.counts, **options)
 
@@ -140,7 +140,7 @@ def _summary(
     panel_accuracy = rounded(expected_of_panel(of_panel, opened.combined, opened.posterior, counts, combined))
     groups = group_parts(tree, diagnosis)
     voters = voter_parts(opened, diagnosis, panel, groups)
-    estimate = table.pairs.covariance()
+    estimate = opened.with_unseen().pairs.covariance()
     grouping, ended = opened.fitted.grouping, opened.fitted.convergence
     votes = VotesPart(
         n_items=table.n_items,
@@ -195,7 +195,7 @@ def _summary(
     if truth is not None:
         labels = {"combined": opened.combined, "majority vote": opened.majority, "panel": of_panel}
         by_item = {name: codes[table.inverse] for name, codes in labels.items()}
-        best = diagnosis.expectation("best single voter").column or 0
+        best = diagnosis.expectation("voter thought best").column or 0
         scored = truth_part(dense_codes(opened.votes.codes), np.asarray(truth), by_item, best, opened.n_classes)
     return Summary(
         schema=SCHEMA,
@@ -221,6 +221,23 @@ def _summary(
         table=None,
         audit=None,
         against=None,
+        calls=_calls(opened),
+    )
+
+
+def _calls(opened: Opened) -> CallsPart | None:
+    """Return what is told of items that too few voters call to be listed."""
+    unseen = opened.fitted.unseen
+    if unseen is None:
+        return None
+    low, high = unseen.interval.tolist()
+    return CallsPart(
+        at_least=unseen.at_least,
+        unseen=rounded(unseen.items, 1),
+        unseen_interval=(rounded(low, 1), rounded(high, 1)),
+        given=unseen.given,
+        sensitivity=[rounded(rate) for rate in opened.model.sensitivity_],
+        precision=[rounded(rate) for rate in opened.model.precision_],
     )
 
 

@@ -316,6 +316,34 @@ class TruthPart:
 
 
 @dataclass(frozen=True)
+class CallsPart:
+    """Votes that list only items which some voters call, as files of variant calls do.
+
+    Attributes
+    ----------
+    at_least : int
+        How many calls list an item.
+    unseen : float
+        Candidate items with fewer calls: estimated, or as given.
+    unseen_interval : pair
+        95 % interval of the estimate.
+    given : bool
+        Whether the number was given.
+    sensitivity : list of float
+        Of each voter, by column: the share of the real items, seen or not, that it calls.
+    precision : list of float
+        Of each voter, by column: the share of its calls that are real (positive predictive value).
+    """
+
+    at_least: int
+    unseen: float
+    unseen_interval: Interval
+    given: bool
+    sensitivity: list[float]
+    precision: list[float]
+
+
+@dataclass(frozen=True)
 class AuditPart:
     """What an audit measured: items drawn at random and labelled by hand.
 
@@ -416,6 +444,8 @@ class Summary:
         Only if there was one.
     against : AgainstPart or None
         Only if there was another batch to compare with.
+    calls : CallsPart or None
+        Only if the votes list what some voters call, and no more.
     """
 
     schema: str
@@ -441,6 +471,7 @@ class Summary:
     table: ItemTable | None
     audit: AuditPart | None
     against: AgainstPart | None
+    calls: CallsPart | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as numbers, strings, lists and dictionaries, ready for JSON."""

@@ -47,7 +47,7 @@ def truth_part(
     ]
     chance = 1 / len(present)
     single = chance + (balanced[best] - chance) * (codes[:, best] >= 0).mean()
-    methods.insert(1, Scored("best single voter", _maybe(single), _accuracy(codes[:, best], truth)))
+    methods.insert(1, Scored("voter thought best", _maybe(single), _accuracy(codes[:, best], truth)))
     confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(confusion, (truth, next(iter(labels.values()))[known]), 1)
     return TruthPart(

@@ -22,6 +22,7 @@ MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"
 VOTES_AT_ONCE = 1 << 18  # votes: what is made of so many stays in the cache
 TOO_EARLY = ("one-class", "no-votes", "unknown-positive")  # what more votes may mend
 _LONGEST = 1000  # characters of a label
+_CLOSE = 1 << 12  # integers that lie so close have a table of all between them
 _MANY = 8  # more distinct labels than this are found by sorting
 
 Place = Callable[[Any], str]  # says where a label first occurs, such as " in row 3, column 'ann'"
@@ -271,6 +272,9 @@ class Alphabet:
 
     def _compare(self, values: NDArray) -> NDArray[np.int8]:
         """Return the codes of an array that holds no objects, one comparison for every class."""
+        span = _close_integers(values) if len(self.values) > 2 else None
+        if span is not None:  # the codes of all integers between the ends, once
+            return np.take(self._compare(span), values - span[0])
         if len(self.values) == 2:
             is_negative, is_positive = (_equals(values, label) for label in self.values)
             codes, other = is_positive.view(np.int8), ~(is_negative | is_positive)
@@ -306,6 +310,16 @@ def _are_codes(values: NDArray, classes: NDArray) -> bool:
 def _equals(values: NDArray, label: Any) -> NDArray[np.bool_]:
     """Compare an array that holds no objects with a label; a label of another type equals nothing."""
     return values == label if np.isscalar(label) else np.zeros(values.shape, dtype=bool)
+
+
+def _close_integers(values: NDArray) -> NDArray | None:
+    """Return all integers from the lowest to the highest of many, if they are few; else None."""
+    if values.dtype.kind not in "iu" or values.size <= 2 * _CLOSE:
+        return None
+    lowest, highest = int(values.min()), int(values.max())
+    if highest - lowest >= min(_CLOSE, int(np.iinfo(values.dtype).max)):  # differences must fit in the type
+        return None
+    return values.min() + np.arange(highest - lowest + 1).astype(values.dtype)
 
 
 def is_missing(label: Any) -> bool:
@@ -344,6 +358,11 @@ def distinct_labels(values: NDArray) -> Iterable:
         if int(highest) - int(lowest) == 1:
             return lowest, highest
         return {label for part in ordered_map(lambda rows: distinct_labels(flat[rows]), chunks) for label in part}
+    span = _close_integers(values)
+    if span is not None:
+        occurs = np.zeros(len(span), dtype=bool)
+        occurs[values - span[0]] = True
+        return span[occurs]
     labels: list = []
     rest = values == values
     while rest.any():  # a pass for each label, since a few are expected

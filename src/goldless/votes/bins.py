@@ -13,10 +13,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.kernels.number_codes import code_numbers
+
 LEVELS_KEPT = 8  # as many different answers each have a bin of their own; more are cut at eighths of the ranks
 _OUTERMOST = 10  # answers that an outer bin must hold to be halved: fewer are noise
 _FEWEST = 5  # answers of a bin; those of a smaller one join their neighbours
 _HALVINGS = 8  # of an outer bin: 1 / 2048 of the answers, rarer than classes that can be told at all
+_FEW_WHOLE = 1 << 10  # whole numbers this close together are counted without sorting
 _MOST_LEVELS = 1 << 12  # different answers of a voter that are counted one by one while votes are streamed
 
 
@@ -44,16 +47,14 @@ class Levels:
         voted = ~np.isnan(answers)
         if weights is not None:
             voted &= weights > 0
-        values, inverse = np.unique(answers[voted], return_inverse=True)
         of_items = None if weights is None else weights[voted]
-        return cls(values, np.bincount(inverse.ravel(), of_items, len(values)).astype(float))
+        return cls(*distinct_numbers(answers[voted], of_items))
 
     def __add__(self, other: Levels) -> Levels:
         answers, counts = (
             np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("values", "counts")
         )
-        values, inverse = np.unique(answers, return_inverse=True)
-        return Levels(values, np.bincount(inverse.ravel(), counts, len(values)).astype(float))._merged()
+        return Levels(*distinct_numbers(answers, counts))._merged()
 
     def _merged(self) -> Levels:
         """Return at most a few thousand levels."""
@@ -84,6 +85,23 @@ class Levels:
         parts = [_without_small(bins[part], self.counts[part]) for part in (slice(below), slice(below, None))]
         after = parts[0].max(initial=-1) + 1
         return np.concatenate([parts[0], parts[1] + after])
+
+
+def distinct_numbers(
+    numbers: NDArray[np.float64], weights: NDArray[np.number] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the different numbers in order, and the weight of each; none of them missing."""
+    low, high = (numbers.min(), numbers.max()) if len(numbers) else (0.0, 0.0)
+    if high - low < _FEW_WHOLE and (numbers == np.floor(numbers)).all():  # grades: counted without sorting
+        counts = np.bincount((numbers - low).astype(np.int64), weights)
+        found = np.flatnonzero(np.bincount((numbers - low).astype(np.int64)) if weights is not None else counts)
+        return low + found, counts[found].astype(np.float64)
+    if weights is None:
+        values, counts = np.unique(numbers, return_counts=True)
+    else:
+        values, inverse = np.unique(numbers, return_inverse=True)
+        counts = np.bincount(inverse.ravel(), weights, len(values))
+    return values, counts.astype(np.float64)
 
 
 def rank_cuts(n_answers: float) -> NDArray[np.float64]:
@@ -176,16 +194,11 @@ class Bins:
         """Number of bins of each voter."""
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
 
-    def codes_of(self, answers: NDArray[np.float64], voter: int) -> NDArray[np.int8]:
-        """Return the codes of a voter's answers, -1 for those that are missing (NaN)."""
-        codes = np.searchsorted(self.edges[voter], self.sign[voter] * answers, side="right").astype(np.int8)
-        return np.where(np.isnan(answers), np.int8(-1), codes)
-
     def codes(self, answers: NDArray[np.float64]) -> NDArray[np.int8]:
-        """Return the codes of a table of answers, a column for each voter."""
+        """Return the codes of a table of answers, a column for each voter; -1 for those that are missing (NaN)."""
+        first = np.cumsum([0, *(len(edges) for edges in self.edges)])
         codes = np.empty(answers.shape, dtype=np.int8)
-        for voter in range(self.n_voters):
-            codes[:, voter] = self.codes_of(answers[:, voter], voter)
+        code_numbers(answers, np.concatenate([[], *self.edges]), first, self.sign, codes)
         return codes
 
     def subset(self, voters: NDArray[np.integer]) -> Bins:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,12 @@ from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
 from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.passes import VotedPass, VoteSums
 from goldless.votes.rows import PatternTable, Rows
-from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_stream
+from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_all_patterns, count_stream
 from goldless.votes.source import VoteSource
 from goldless.votes.sparse import SparseRows
 from goldless.votes.votes import Votes
+
+_FIRST_ROWS = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,14 @@ class CountedVotes:
             for rows in row_chunks(len(codes), CHUNK_ROWS):
                 yield lambda rows=rows: Rows.of(codes[rows], n_symbols, None if weights is None else weights[rows])
 
-        counted, engine = count_stream(StreamEngine(makers), None)
+        stream = StreamEngine(makers, n_rows=votes.n_items)
+        patterns = count_all_patterns(stream, votes.n_voters, n_symbols)
+        counted: Sketch | None
+        if patterns is not None:
+            counted = replace(Sketch.of(patterns, patterns=patterns), n_rows=votes.n_items)
+            engine: Engine = MemoryEngine([patterns])
+        else:
+            counted, engine = count_stream(stream, None)
         assert counted is not None
         return cls(votes, weights, counted, engine if counted.is_sample else None, picked)
 
@@ -89,7 +98,9 @@ class CountedVotes:
         """In a sentence: what was counted and how passes go."""
         items, patterns = f"{self.sketch.n_items:,} items", f"{self.sketch.table.n_patterns:,} patterns"
         if isinstance(self.sketch.table, SparseRows):
-            return f"{items} with {self.sketch.table.codes.n_votes:,} votes, kept as lists of voters."
+            n_votes = int(self.sketch.pairs.cast.sum())
+            kept = "kept as lists of voters" if self.engine is None else "read again at every pass"
+            return f"{items} with {n_votes:,} votes, {kept}."
         if self.engine is None:
             return f"{items} in {patterns}, counted once."
         where = "in memory" if isinstance(self.engine, MemoryEngine) else "read again at every pass"
@@ -103,14 +114,20 @@ class CountedVotes:
         n_items = self.sketch.n_voted_items
         if len(voters) < n_voters:
             n_items = self.engine.sum(VotedPass(voters))
-        return VoteSums(table, n_items, self.engine, voters, n_voters, self.sketch.complete)
+        complete = not isinstance(table, SparseRows) and self.sketch.complete
+        return VoteSums(table, n_items, self.engine, voters, n_voters, complete)
 
 
 def on_distinct_rows(codes: Codes, n_symbols: int, function: Callable[[Any], NDArray]) -> NDArray:
     """Apply a function of rows to each distinct row only, as long as rows repeat."""
     if isinstance(codes, SparseCodes):
         return np.concatenate([function(codes[rows]) for rows in row_chunks(len(codes), 2 * CHUNK_ROWS)])
-    results, repeats = [], True
+    first = codes[:_FIRST_ROWS]
+    # of rows that hardly repeat at first, those that do are not worth finding
+    results, repeats = (
+        [],
+        len(codes) <= _FIRST_ROWS or 4 * Rows.of(first, n_symbols).distinct().n_rows < 3 * len(first),
+    )
     for rows in row_chunks(len(codes), 2 * CHUNK_ROWS):
         part = codes[rows]
         if repeats:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.bits import pack_bits
+from goldless.kernels.bits import pack_bits, unpack_bits
 from goldless.kernels.pair_counts import pair_counts
 from goldless.maths.covariance import CovarianceEstimate, covariance_of
+
+_FEW_PRODUCTS = 1 << 23  # that numpy adds before a kernel would be compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,8 @@ class PairTables:
         cls, bits: NDArray[np.uint8], n_voters: int, n_symbols: int, weights: NDArray[np.int64] | None = None
     ) -> PairTables:
         """Count rows of votes as bits (:mod:`goldless.kernels.bits`)."""
+        if len(bits) * (n_voters * n_symbols) ** 2 <= _FEW_PRODUCTS:
+            return cls(_by_product(unpack_bits(bits, n_voters), n_symbols, weights))
         if weights is None:
             return cls(pair_counts(bits, n_voters, n_symbols))
         # one exact popcount for each binary digit of the weights, over the rows that have it
@@ -48,6 +52,8 @@ class PairTables:
 
     def voters(self, chosen: NDArray[np.integer]) -> PairTables:
         """Return the tables of some of the voters."""
+        if np.array_equal(chosen, np.arange(self.n_voters)):
+            return self
         return PairTables(self.tables[:, :, chosen[:, None], chosen[None, :]])
 
     def __add__(self, other: PairTables) -> PairTables:
@@ -102,3 +108,12 @@ class PairTables:
         same &= telling[:, None] & telling[None, :]
         np.fill_diagonal(same, True)
         return same.argmax(axis=1)
+
+
+def _by_product(codes: NDArray[np.int8], n_symbols: int, weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Count a few rows: whole numbers below 2**53, so that a product of matrices adds them exactly."""
+    said = (codes[:, None, :] == np.arange(n_symbols)[:, None]).astype(np.float64)
+    n_rows, _, n_voters = said.shape
+    flat = said.reshape(n_rows, n_symbols * n_voters)
+    total = (flat if weights is None else flat * weights[:, None]).T @ flat
+    return total.reshape(n_symbols, n_voters, n_symbols, n_voters).transpose(0, 2, 1, 3).round().astype(np.int64)

@@ -11,145 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.sparse import Codes, SparseCodes, SparseLayout, SparseSums, SparseTree
-from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.kernels.sparse import Codes, SparseCodes
+from goldless.kernels.sparse_tree import SparseSums, SparseTree
+from goldless.kernels.threads import row_chunks
 from goldless.kernels.tree_tables import RowSums, UnitTables, byte_totals
-from goldless.kernels.unit_means import UnitMeans
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
 from goldless.votes.engine import Engine, added
+from goldless.votes.grouped import Grouped, expected_of_lists, grouped, start_of_lists, unit_tree
 from goldless.votes.rows import PatternTable, Rows, joined
 from goldless.votes.sketch import MANY_PATTERNS
 from goldless.votes.sparse import SparseRows
 from goldless.votes.unseen import UnseenRows
 
-_N_CHUNKS = 16
-_SMALLEST_CHUNK = 4096  # fewer rows are not cut: that costs more in histograms than it saves
 _CHUNK_ROWS = 1 << 13
 _PACKED_AT_ONCE = 3
 _CELLS_AT_ONCE = 1 << 21
 
 
 OfCodes = Callable[[Any, NDArray[np.float64]], Any]  # of rows of codes, and of the items each stands for
-
-
-class GroupedPatterns:
-    """A pattern table packed for a given grouping, ready for EM.
-
-    The voters of a group share a byte; a voter that is alone hangs on Y directly.
-    """
-
-    def __init__(self, table: PatternTable, groups: NDArray[np.int64], unseen: UnseenRows | None = None):
-        self.groups = groups
-        self._unseen = unseen
-        self._plan = PackingPlan.for_groups(groups, table.n_symbols, missing=not table.complete)
-        self._packed = self._plan.pack_bits(table.bits)
-        self._counts = table.counts.astype(np.float64)
-        n_rows = len(self._packed)
-        n_chunks = min(1 if n_rows <= _SMALLEST_CHUNK else 2 * -(-n_rows // (2 * _SMALLEST_CHUNK)), _N_CHUNKS)
-        self._chunks = row_chunks(n_rows, max(-(-n_rows // n_chunks), 1))
-        counted = ordered_map(
-            lambda rows: byte_totals(self._plan, self._packed[rows], self._counts[rows]), self._chunks
-        )
-        self._totals = np.sum(counted, axis=0)
-
-    def expect(self, model: TreeModel) -> ExpectedCounts:
-        """Return the expected counts under a model with these groups (E-step).
-
-        The rows are cut into pieces that depend on the table alone and added in order, so the result has the
-        same bits for any number of threads.
-        """
-        tables = model.unit_tables(self._plan)
-        parts = ordered_map(lambda rows: tables.sums(self._packed[rows], self._counts[rows]), self._chunks)
-        sums = reduce(RowSums.plus, parts)
-        latents, votes = tables.expected(sums, self._totals)
-        counts = ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
-        return counts if self._unseen is None else self._unseen.added_to(counts, model)
-
-    def labels(self, model: TreeModel) -> NDArray[np.int64]:
-        """Return which class is likeliest for every pattern under a model with these groups; of two, the first."""
-        tables = model.unit_tables(self._plan)
-
-        def of_rows(rows: slice) -> NDArray[np.int64]:
-            ratios = tables.hub_log_ratio(self._packed[rows])
-            return np.where(ratios.max(axis=1) > 0, 1 + ratios.argmax(axis=1), 0)
-
-        return np.concatenate(ordered_map(of_rows, self._chunks))
-
-    def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
-        """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote.
-
-        Parameters
-        ----------
-        hub : ndarray of shape (n_patterns, n_states), optional
-            Start of Pr(state | votes); by default the mean over units of their mean vote.
-        """
-        means = UnitMeans.of(self._plan)
-
-        def sums_of(rows: slice) -> RowSums:
-            packed = self._packed[rows]
-            of_wide = means.wide_means(packed)
-            weights = means.hub_shares(packed, of_wide) if hub is None else hub[rows]
-            return means.sums(packed, weights * self._counts[rows, None], of_wide)
-
-        sums = reduce(RowSums.plus, ordered_map(sums_of, self._chunks))
-        latents, votes = means.expected(sums, self._totals, np.bincount(self.groups) >= 2)
-        return ExpectedCounts(sums.labels, latents, votes, -np.inf)
-
-    def log_likelihood(self, model: TreeModel) -> float:
-        """Return the log-likelihood of all votes under a model with these groups."""
-        return self.expect(model).log_likelihood
-
-
-class GroupedRows:
-    """Sparse rows and a grouping, ready for EM: what :class:`GroupedPatterns` is for packed rows."""
-
-    def __init__(self, table: SparseRows, groups: NDArray[np.int64], unseen: UnseenRows | None = None):
-        self.groups = groups
-        self._unseen = unseen
-        self._table = table
-
-    @cached_property
-    def _layout(self) -> SparseLayout:
-        return self._table.layout
-
-    def expect(self, model: TreeModel) -> ExpectedCounts:
-        """Return the expected counts under a model with these groups (E-step)."""
-        sums = model.sparse_tree().expect(self._layout)
-        # where a group does not vote, its latent is as probable as the hub makes it
-        silent = np.maximum(sums.labels - sums.voted, 0.0)
-        own = sums.latents + model.latents[model.has_latent] * silent[:, None, :]
-        counts = self._counts_of(sums, own, model.has_latent, sums.log_likelihood)
-        return counts if self._unseen is None else self._unseen.added_to(counts, model)
-
-    def labels(self, model: TreeModel) -> NDArray[np.int64]:
-        """Return which class is likeliest for every row under a model with these groups; of two, the first."""
-        return model.sparse_tree().hub_log_likelihood(self._table.codes).argmax(axis=1)
-
-    def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
-        """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
-        n_symbols, has_latent = self._table.n_symbols, np.bincount(self.groups) >= 2
-        n_states = n_symbols if hub is None else hub.shape[1]
-        tree = SparseTree.of(
-            np.zeros((len(self.groups), max(n_states, n_symbols), n_symbols)),
-            self.groups,
-            np.zeros((len(has_latent), n_symbols, n_states)),
-            has_latent,
-            np.ones(n_states),
-        )
-        sums = tree.unit_votes(self._layout, hub)
-        return self._counts_of(sums, sums.latents, has_latent, -np.inf)
-
-    def _counts_of(
-        self, sums: SparseSums, own: NDArray[np.float64], has_latent: NDArray[np.bool_], log_likelihood: float
-    ) -> ExpectedCounts:
-        latents = np.zeros((len(has_latent), *sums.latents.shape[1:]))
-        latents[has_latent] = own
-        return ExpectedCounts(sums.labels, latents, sums.votes.transpose(0, 2, 1), log_likelihood)
-
-    def log_likelihood(self, model: TreeModel) -> float:
-        """Return the log-likelihood of all votes under a model with these groups."""
-        return self.expect(model).log_likelihood
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +61,7 @@ class VoteSums:
     n_columns: int
     complete: bool
     unseen: UnseenRows | None = None
-    _packed: dict[bytes, GroupedPatterns | GroupedRows] = field(default_factory=dict, repr=False)
+    _packed: dict[bytes, Grouped] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of_table(cls, table: PatternTable | SparseRows) -> VoteSums:
@@ -193,7 +73,7 @@ class VoteSums:
         """Number of voters."""
         return len(self.columns)
 
-    def packed(self, groups: NDArray[np.int64]) -> GroupedPatterns | GroupedRows:
+    def packed(self, groups: NDArray[np.int64]) -> Grouped:
         """Return the table packed for a grouping; the last few are kept."""
         key = groups.tobytes()
         if key not in self._packed:
@@ -210,16 +90,33 @@ class VoteSums:
         """Return the expected counts of all votes under a model (E-step)."""
         if self.engine is None:
             return self.expect_table(model)
+        if isinstance(self.table, SparseRows):
+            counts = expected_of_lists(self.engine.sum(ExpectLists(model, self.columns)), model)
+            return counts if self.unseen is None else self.unseen.added_to(counts, model)
         step = ExpectPass(model, self.columns, self.n_columns, self.complete)
         sums, totals = self.engine.sum(step)
         latents, votes = step.tables.expected(sums, totals)
         counts = ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + step.tables.base(totals))
         return counts if self.unseen is None else self.unseen.added_to(counts, model)
 
+    @property
+    def streams_lists(self) -> bool:
+        """Whether the votes are sparse rows that are not in memory: of few votes a voter a sample is too small."""
+        return self.engine is not None and isinstance(self.table, SparseRows)
+
+    def unit_votes(self, groups: NDArray[np.int64], of_all: bool = False) -> ExpectedCounts:
+        """Return expected counts to start EM from: of the table, or of all votes that are sparse rows."""
+        if not of_all:
+            return self.packed(groups).unit_votes()
+        assert self.engine is not None
+        return start_of_lists(self.engine.sum(UnitLists(groups, self.columns)), groups)
+
     def sum(self, function: OfCodes) -> Any:
         """Add up a function of rows of codes and the items each stands for."""
         if isinstance(self.table, SparseRows):
-            return function(self.table.codes, self.table.weights)
+            if self.engine is None:
+                return function(self.table.codes, self.table.weights)
+            return self.engine.sum(ChosenLists(function, self.columns))
         if self.engine is None:
             return in_chunks(function, self.table.codes, self.table.weights)
         return self.engine.sum(ChosenCodes(function, self.columns))
@@ -232,19 +129,12 @@ class VoteSums:
         """Return the sums over the votes of some of the voters: few of them have few patterns, which are counted."""
         if self.engine is None:
             return VoteSums.of_table(self.table.voters(chosen))
+        if isinstance(self.table, SparseRows):
+            return self.in_order(chosen)
         counted = self.engine.sum(CountPatterns(self.columns[chosen])).rows
         if counted is not None:
             return VoteSums.of_table(counted.distinct())
         return self.in_order(chosen)
-
-
-def grouped(
-    table: PatternTable | SparseRows, groups: NDArray[np.int64], unseen: UnseenRows | None = None
-) -> GroupedPatterns | GroupedRows:
-    """Return a table ready for EM on a grouping, with the rows that are unseen."""
-    if isinstance(table, SparseRows):
-        return GroupedRows(table, groups, unseen)
-    return GroupedPatterns(table, groups, unseen)
 
 
 def in_chunks(function: OfCodes, codes: Codes, counts: NDArray[np.float64]) -> Any:
@@ -300,6 +190,51 @@ class ExpectPass:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("model", "columns", "n_columns", "complete")}
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectLists:
+    """The E-step of some sparse rows: small enough to be sent to where they are."""
+
+    model: TreeModel
+    columns: NDArray[np.int64]
+
+    @cached_property
+    def tree(self) -> SparseTree:
+        """The model as passes read it."""
+        return self.model.sparse_tree()
+
+    def __call__(self, rows: SparseRows) -> SparseSums:
+        """Return the sums of the rows."""
+        return self.tree.expect(rows.informative(self.columns).layout)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("model", "columns")}
+
+
+@dataclass(frozen=True, eq=False)
+class UnitLists:
+    """What starts EM on some sparse rows."""
+
+    groups: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: SparseRows) -> SparseSums:
+        """Return the sums of the rows."""
+        return unit_tree(self.groups, rows.n_symbols).unit_votes(rows.informative(self.columns).layout, None)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenLists:
+    """A function of the codes of some voters, of some sparse rows."""
+
+    function: OfCodes
+    columns: NDArray[np.int64]
+
+    def __call__(self, rows: SparseRows) -> Any:
+        """Return the function; items that none of the voters voted on do not count."""
+        chosen = rows.informative(self.columns)
+        return self.function(chosen.codes, chosen.weights)
 
 
 @dataclass(frozen=True, eq=False)

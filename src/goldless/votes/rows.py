@@ -14,6 +14,8 @@ from goldless.kernels.bits import join_bits, missing_plane, pack_bits, unpack_bi
 from goldless.kernels.patterns import distinct_rows
 from goldless.votes.pairs import PairTables
 
+_FEW_ROWS = 1 << 12  # that are sorted before a kernel would be compiled
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -104,7 +106,7 @@ class Rows:
     def distinct(self) -> PatternTable:
         """Return the distinct rows, sorted, with how many items have each."""
         bits = without_empty_planes(self.bits, self.n_voters)
-        first, inverse = distinct_rows(bits)
+        first, inverse = distinct_rows(bits) if len(bits) > _FEW_ROWS else _distinct_by_sorting(bits)
         packed = bits[first]
         order = _lexicographic_order(packed)
         rank = np.empty_like(order)
@@ -143,7 +145,7 @@ class PatternTable(Rows):
 
     def __add__(self, other: PatternTable) -> PatternTable:
         if self.n_voters != other.n_voters:
-            raise ValueError(f"tables of {self.n_voters} and {other.n_voters} voters do not add")
+            raise ValueError(f"cannot merge: {self.n_voters} voters and {other.n_voters} voters")
         merged = joined([self, other]).distinct()
         rows = np.concatenate([self.inverse, other.inverse + self.n_patterns])
         return PatternTable(merged.bits, self.n_voters, merged.n_symbols, merged.counts, merged.inverse[rows])
@@ -207,6 +209,16 @@ def joined(parts: Sequence[Rows], n_voters: int = 0, n_symbols: int = 2) -> Rows
         )
     n_symbols = max(part.n_symbols for part in parts)
     return Rows(join_bits([part.bits for part in parts]), parts[0].n_voters, n_symbols, counts)
+
+
+def _distinct_by_sorting(bits: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first row of every distinct pattern, and the pattern of every row, as :func:`distinct_rows` does."""
+    order = _lexicographic_order(bits)
+    is_new = np.ones(len(bits), dtype=bool)
+    is_new[1:] = (bits[order[1:]] != bits[order[:-1]]).any(axis=1)
+    inverse = np.empty(len(bits), dtype=np.int64)
+    inverse[order] = np.cumsum(is_new) - 1
+    return order[is_new], inverse
 
 
 def _lexicographic_order(packed: NDArray[np.uint8]) -> NDArray[np.int64]:

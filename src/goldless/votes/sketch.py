@@ -9,22 +9,26 @@ The sample is every pattern whose hash is small: the same patterns whatever the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from goldless.kernels.bits import row_hashes, rows_below
+from goldless.kernels.bits import plane_bytes, row_hashes, rows_below
 from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
 from goldless.votes.rows import PatternTable, Rows, joined
-from goldless.votes.sparse import SparseRows
+from goldless.votes.sparse import SparsePairs, SparseRows, SparseTotals, as_list, joined_sparse
 
 MANY_PATTERNS = 1 << 17  # more distinct patterns than this are worked on through a sample
 SAMPLE_PATTERNS = 1 << 15
+SAMPLE_VOTES = 1 << 21  # of rows that name their voters
 MEMORY_LIMIT = 1 << 28  # bytes of packed votes of a stream that are kept in memory
 _ALL_HASHES = (1 << 64) - 1
 _ADDED_AT_ONCE = 8
+_FEW_VOTERS = 24  # that say one of two things: their 16,777,216 patterns can be counted in a table
 _ROWS_TO_JUDGE = 1 << 18  # after so many rows it is decided whether patterns repeat
 
 
@@ -81,6 +85,13 @@ class Sketch:
         empty = np.flatnonzero((rows.codes.lengths == 0) & (rows.counts > 0))
         first = int(empty[0]) if len(empty) else -1
         return cls(rows.pairs, rows.n_rows, rows.n_items, int(rows.counts[empty].sum()), first, rows)
+
+    @classmethod
+    def of_sample(cls, totals: SparseTotals, rows: SparseRows, engine: Engine) -> Sketch:
+        """Return what was counted of rows that name their voters and are too many for memory, with some of them."""
+        pairs = SparsePairs(rows, engine)
+        vars(pairs)["cast"] = totals.cast  # counted already
+        return cls(pairs, totals.n_rows, totals.n_items, totals.n_empty, totals.first_empty, rows, limit=0)
 
     def __add__(self, other: Sketch) -> Sketch:
         limit = min(self.limit, other.limit)
@@ -171,6 +182,32 @@ class RowCache:
         self.collapsing = self._n_rows < _ROWS_TO_JUDGE or 2 * self.parts[0].n_rows <= self._n_rows
 
 
+def count_all_patterns(stream: StreamEngine, n_voters: int, n_symbols: int) -> PatternTable | None:
+    """Count every pattern there can be of few voters and two symbols, in a table of all of them.
+
+    That costs a look-up a row, however many patterns there are; None if there can be too many, if there are too few
+    rows to fill such a table, or if votes are missing.
+    """
+    if n_symbols != 2 or n_voters > _FEW_VOTERS or (stream.n_rows or 0) < max(1 << n_voters >> 2, _ROWS_TO_JUDGE):
+        return None
+    counts = np.zeros(1 << n_voters, dtype=np.int64)
+    width = plane_bytes(n_voters)
+
+    def keys_of(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64] | None] | None:
+        if rows.n_symbols != 2 or rows.bits.shape[1] != width:
+            return None
+        places = 1 << 8 * np.arange(width)
+        return rows.bits @ places, rows.counts
+
+    for found in stream.each(keys_of):
+        if found is None:
+            return None
+        np.add.at(counts, found[0], 1 if found[1] is None else found[1])
+    keys = np.flatnonzero(counts)
+    bits = (keys[:, None] >> 8 * np.arange(width) & 255).astype(np.uint8)
+    return Rows(bits, n_voters, n_symbols, counts[keys]).distinct()
+
+
 def count_stream(
     stream: StreamEngine, memory_limit: int | None, picker: RowPicker | None = None
 ) -> tuple[Sketch | None, Engine]:
@@ -196,3 +233,22 @@ def count_stream(
             picker.see(rows)
     total = reduce(Sketch.__add__, sketches) if sketches else None
     return total, stream if cache.parts is None else MemoryEngine(cache.parts)
+
+
+def count_sparse(
+    engine: Engine, memory_limit: int, wanted: NDArray[np.int64], pick: Callable[[NDArray[np.int64]], SparseRows]
+) -> tuple[Sketch | None, SparseRows | None]:
+    """Count rows that name their voters; return the sketch, None if there are no rows, and the wanted rows.
+
+    If they fit in memory all of them are kept there. Otherwise every so-many-th row is, and the engine is gone
+    through again.
+    """
+    totals = engine.sum(SparseTotals.of)
+    if totals is None:
+        return None, None
+    if totals.n_bytes <= memory_limit:
+        rows = joined_sparse(engine.sum(as_list))
+        return Sketch.of_sparse(rows), rows.take(wanted)
+    n_votes = max(int(totals.cast.sum()), 1)
+    sample = pick(np.arange(0, totals.n_rows, -(-n_votes // SAMPLE_VOTES)))
+    return Sketch.of_sample(totals, sample, engine), pick(wanted)

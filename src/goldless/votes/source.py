@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import Alphabet, NewLabels
 from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
 from goldless.votes.rows import Beside, Rows
-from goldless.votes.sketch import MEMORY_LIMIT, Sketch, count_stream
+from goldless.votes.sketch import MEMORY_LIMIT, Sketch, count_sparse, count_stream
+from goldless.votes.sparse import SparseRows, joined_sparse
 
 Made = TypeVar("Made")
 
@@ -102,6 +104,8 @@ class VoteSource:
         How it was read.
     item_title : str
         How the user calls the column of the items.
+    lists : bool
+        Whether its rows name their voters: :class:`~goldless.votes.sparse.SparseRows`.
     """
 
     alphabet: Alphabet
@@ -112,6 +116,7 @@ class VoteSource:
     again: bool = True
     how: str = ""
     item_title: str = "item"
+    lists: bool = False
 
     @property
     def classes(self) -> NDArray:
@@ -166,6 +171,9 @@ class VoteSource:
 
     def _count(self, wanted: NDArray[np.int64]) -> Counting:
         engine = self.passes.engine
+        if self.lists:
+            counted, kept = count_sparse(engine, self.memory_limit, wanted, self._pick)
+            return Counting(self.alphabet, counted, engine, kept)  # type: ignore[arg-type]
         if isinstance(engine, StreamEngine):
             picker = RowPicker(wanted)
             sketch, fastest = count_stream(engine, self.memory_limit, picker if len(wanted) else None)
@@ -173,6 +181,21 @@ class VoteSource:
         sketch = engine.sum(Sketch.of)
         picked = engine.pick(wanted)  # type: ignore[attr-defined]  # Dask picks where they are
         return Counting(self.alphabet, sketch, engine, picked)
+
+    def _pick(self, wanted: NDArray[np.int64]) -> SparseRows:
+        """Return some rows that name their voters."""
+        engine = self.passes.engine
+        if isinstance(engine, StreamEngine):
+            picker = RowPicker(wanted)
+            if len(wanted):
+                for rows in engine.each(same_rows):
+                    picker.see(rows)
+            found: Any = picker.found
+        else:
+            found = engine.parts_of(wanted)  # type: ignore[attr-defined]  # Dask picks where they are
+        if not found:
+            return SparseRows.of(SparseCodes.empty(0, self.n_voters), len(self.alphabet))
+        return joined_sparse(found)
 
 
 def _recoded(counting: Counting, before: Alphabet, after: Alphabet) -> Counting:
@@ -194,3 +217,8 @@ def _recoded(counting: Counting, before: Alphabet, after: Alphabet) -> Counting:
 def n_rows_of(rows: Rows) -> int:
     """Return how many rows there are."""
     return rows.n_rows
+
+
+def same_rows(rows: Any) -> Any:
+    """Return rows as they are."""
+    return rows

@@ -7,21 +7,23 @@ of a crowd hardly repeat.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from goldless.kernels.sparse import SparseCodes, SparseLayout
+from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.votes.pairs import PairTables
 
 MOST_COMPARED = 500  # voters: of more, only those are compared with each other that share enough items
 _CELLS_AT_ONCE = 1 << 22
+_MOST_STREAMED = 2000  # voters of votes that are not in memory of whom all pairs are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,7 @@ class SparseRows:
 
     def informative(self, chosen: NDArray[np.integer]) -> SparseRows:
         """Return the rows of some of the voters, without the items that none of them voted on."""
-        everyone = len(chosen) == self.n_voters
+        everyone = np.array_equal(chosen, np.arange(self.n_voters))
         codes = self.codes if everyone else self.codes.of_voters(chosen)
         voted = (codes.lengths > 0) & (self.counts > 0)
         if voted.all():
@@ -154,9 +156,13 @@ class SparsePairs:
     Attributes
     ----------
     rows : SparseRows
+        All rows, or a sample of them.
+    engine : Engine or None
+        All rows, to be gone through, if they are not in memory.
     """
 
     rows: SparseRows
+    engine: Any = None
 
     @property
     def n_voters(self) -> int:
@@ -168,27 +174,17 @@ class SparsePairs:
         """Number of symbols."""
         return self.rows.n_symbols
 
+    def _sum(self, function: Callable[[SparseRows], Any]) -> Any:
+        return function(self.rows) if self.engine is None else self.engine.sum(function)
+
     @cached_property
     def cast(self) -> NDArray[np.int64]:
         """Number of votes of each voter for each symbol, shape (n_symbols, n_voters)."""
-        return self.rows.codes.cast(self.n_symbols, self.rows.counts)
+        return self._sum(_cast)
 
     def voters(self, chosen: NDArray[np.integer]) -> PairTables:
         """Return the tables of some of the voters: work and memory follow their number squared."""
-        codes = self.rows.codes.of_voters(np.asarray(chosen))
-        n_chosen, n_symbols = len(chosen), self.n_symbols
-        counts = self.rows.counts.astype(np.float64)
-        said = csr_array(
-            (
-                np.ones(codes.n_votes),
-                codes.voters.astype(np.int64) + n_chosen * codes.symbols.astype(np.int64),
-                codes.starts,
-            ),
-            shape=(len(codes), n_chosen * n_symbols),
-        )  # counts below 2**53 are exact as floats
-        both = (said.multiply(counts[:, None]).T @ said).toarray() if len(codes) else np.zeros((said.shape[1],) * 2)
-        tables = both.round().astype(np.int64).reshape(n_symbols, n_chosen, n_symbols, n_chosen)
-        return PairTables(np.ascontiguousarray(tables.transpose(0, 2, 1, 3)))
+        return PairTables(self._sum(partial(_pair_tables, np.asarray(chosen))))
 
     def covariance(self) -> CovarianceEstimate:
         """Return the covariance of all voters: for panels of at most ``MOST_COMPARED``."""
@@ -197,11 +193,15 @@ class SparsePairs:
     def sharing(self, chosen: NDArray[np.integer], n_shared: float, n_partners: int, most: int) -> NDArray[np.int64]:
         """Return those of some voters that share so many items with so many others of them, in order.
 
-        Of more than ``most`` those are returned that share them with most others.
+        Of more than ``most`` those are returned that share them with most others. Of votes that are not in memory
+        only the voters with most votes are looked at.
         """
         chosen = np.asarray(chosen)
         n_votes = self.cast[:, chosen].sum(axis=0)
         able = chosen[n_votes >= n_shared]
+        if self.engine is not None and len(able) > _MOST_STREAMED:
+            busy = np.argsort(-n_votes[n_votes >= n_shared], kind="stable")[:_MOST_STREAMED]
+            able = able[np.sort(busy)]
         while True:  # a voter that is left out is nobody's partner
             if len(able) <= n_partners:
                 return able[:0]
@@ -215,16 +215,16 @@ class SparsePairs:
 
     def _partners(self, chosen: NDArray[np.int64], n_shared: float) -> NDArray[np.int64]:
         """Return with how many of the others each of some voters shares so many items."""
-        codes = self.rows.codes.of_voters(chosen)
-        voted = csr_array(
-            (np.ones(codes.n_votes), codes.voters.astype(np.int64), codes.starts), shape=(len(codes), len(chosen))
-        )
+        if self.engine is not None:
+            shared = self.engine.sum(partial(_items_shared, chosen))
+            np.fill_diagonal(shared, 0)
+            return (shared >= n_shared).sum(axis=1)
+        voted = _votes_of(self.rows, chosen)
         weighted = voted.multiply(self.rows.counts.astype(np.float64)[:, None]).tocsr()
         columns, partners = voted.tocsc(), np.zeros(len(chosen), dtype=np.int64)
         step = max(1, _CELLS_AT_ONCE // max(len(chosen), 1))
         for start in range(0, len(chosen), step):
-            shared = weighted[:, start : start + step].T @ columns
-            enough = shared.tocoo()
+            enough = (weighted[:, start : start + step].T @ columns).tocoo()
             row, column = enough.coords
             far = (enough.data >= n_shared) & (row + start != column)
             partners += np.bincount(row[far] + start, minlength=len(chosen))
@@ -235,16 +235,93 @@ class SparsePairs:
 
         Voters with fewer than ``min_votes`` votes, or one symbol only, may coincide by chance and are left alone.
         """
-        codes, cast = self.rows.codes, self.cast
-        telling = (cast.sum(axis=0) >= min_votes) & ((cast > 0).sum(axis=0) > 1)
+        telling = (self.cast.sum(axis=0) >= min_votes) & ((self.cast > 0).sum(axis=0) > 1)
         first = np.arange(self.n_voters)
-        # the votes of each voter, one after the other
-        asked = telling[codes.voters] & (self.rows.counts > 0)[codes.rows]
-        kept = codes.keep(asked)
-        order = np.argsort(kept.voters, kind="stable")
-        own = (kept.rows * 128 + kept.symbols)[order]
-        ends = np.searchsorted(kept.voters[order], np.arange(self.n_voters + 1))
-        known: dict[bytes, int] = {}
-        for voter in np.flatnonzero(telling):
-            first[voter] = known.setdefault(own[ends[voter] : ends[voter + 1]].tobytes(), int(voter))
+        if telling.any():
+            voters = np.flatnonzero(telling)
+            _, place, same = np.unique(self._sum(_hashes)[voters], return_index=True, return_inverse=True)
+            first[voters] = voters[place[same]]
         return first
+
+
+def _cast(rows: SparseRows) -> NDArray[np.int64]:
+    return rows.codes.cast(rows.n_symbols, rows.counts)
+
+
+def _hashes(rows: SparseRows) -> NDArray[np.uint64]:
+    counted = rows.counts > 0
+    return (rows.codes if counted.all() else rows.codes[counted]).voter_hashes()
+
+
+def _votes_of(rows: SparseRows, chosen: NDArray[np.int64], n_symbols: int = 0) -> csr_array:
+    """Return who votes on each row, or with ``n_symbols`` who says what, as a sparse matrix of ones."""
+    codes = rows.codes.of_voters(chosen)
+    column = codes.voters.astype(np.int64)
+    if n_symbols:
+        column += len(chosen) * codes.symbols.astype(np.int64)
+    shape = (len(codes), len(chosen) * max(n_symbols, 1))
+    return csr_array((np.ones(codes.n_votes), column, codes.starts), shape=shape)
+
+
+def _products(votes: csr_array, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many items have both of every two columns; counts below 2**53 are exact as floats."""
+    if not votes.shape[0]:
+        return np.zeros((votes.shape[1],) * 2, dtype=np.int64)
+    both = votes.multiply(counts.astype(np.float64)[:, None]).T @ votes
+    return both.toarray().round().astype(np.int64)
+
+
+def _items_shared(chosen: NDArray[np.int64], rows: SparseRows) -> NDArray[np.int64]:
+    return _products(_votes_of(rows, chosen), rows.counts)
+
+
+def _pair_tables(chosen: NDArray[np.int64], rows: SparseRows) -> NDArray[np.int64]:
+    n_symbols, n_chosen = rows.n_symbols, len(chosen)
+    both = _products(_votes_of(rows, chosen, n_symbols), rows.counts)
+    tables = both.reshape(n_symbols, n_chosen, n_symbols, n_chosen)
+    return np.ascontiguousarray(tables.transpose(0, 2, 1, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTotals:
+    """What is counted of sparse rows that are not in memory. Totals add in the order of the rows.
+
+    Attributes
+    ----------
+    cast : ndarray of shape (n_symbols, n_voters)
+        Votes of each voter for each symbol.
+    n_rows, n_items, n_empty, first_empty : int
+        Rows, items, items without a vote, and the first row of one (-1 if none).
+    n_bytes : int
+        Memory that the rows would take.
+    """
+
+    cast: NDArray[np.int64]
+    n_rows: int
+    n_items: int
+    n_empty: int
+    first_empty: int
+    n_bytes: int
+
+    @classmethod
+    def of(cls, rows: SparseRows) -> SparseTotals:
+        """Count rows."""
+        empty = np.flatnonzero((rows.codes.lengths == 0) & (rows.counts > 0))
+        n_empty, first = int(rows.counts[empty].sum()), int(empty[0]) if len(empty) else -1
+        return cls(_cast(rows), rows.n_rows, rows.n_items, n_empty, first, rows.n_bytes)
+
+    def __add__(self, other: SparseTotals) -> SparseTotals:
+        later = self.n_rows + other.first_empty if other.first_empty >= 0 else -1
+        return SparseTotals(
+            self.cast + other.cast,
+            self.n_rows + other.n_rows,
+            self.n_items + other.n_items,
+            self.n_empty + other.n_empty,
+            self.first_empty if self.first_empty >= 0 else later,
+            self.n_bytes + other.n_bytes,
+        )
+
+
+def as_list(rows: SparseRows) -> list[SparseRows]:
+    """Return rows as a list of one: lists add."""
+    return [rows]

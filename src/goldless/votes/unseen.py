@@ -16,11 +16,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.sparse import SparseCodes, SparseLayout
+from goldless.kernels.sparse import SparseCodes, tally
+from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
+from goldless.votes.votes import Votes
 
 _MOST_ROWS = 200_000
 _LEAST_SEEN = 1e-12  # smallest probability of being seen: below, the votes say nothing about the rest
@@ -127,6 +129,18 @@ class UnseenRows:
         """Return the patterns with their expected items, rounded."""
         weight = self.items(model, n_seen)[0].round().astype(np.int64)
         return PatternTable.of(self.codes.dense(), 2, weight)
+
+
+def count_listed(votes: Votes, weights: NDArray[np.int64] | None, at_least: int | None) -> NDArray[np.int64] | None:
+    """Return how many items each row stands for: none if it has too few calls to be listed, by the votes' own rule.
+
+    Such rows come with candidates that callers saw and did not trust. They are labelled like others; in the fit they
+    would make ordinary positions of candidates. ``at_least`` is what the user says: 0 takes rows as they are.
+    """
+    if votes.at_least is None or at_least == 0 or votes.n_classes != 2:
+        return weights
+    listed = tally(votes.codes, 2)[:, 1] >= votes.at_least
+    return weights if listed.all() else listed * (1 if weights is None else weights)
 
 
 def _too_few(voters: NDArray[np.int64], at_least: int, copies: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -11,6 +11,8 @@ from goldless.errors import Note, VotesError
 from goldless.io.readers.base import Read, ReaderOptions, Roles, chosen, empty_file, long_table, read_long
 from goldless.io.readers.records import Document, JsonFormat
 
+SEVERAL = " + "  # between the choices of one answer
+
 # -- Label Studio -------------------------------------------------------------------------------------------
 
 
@@ -45,7 +47,7 @@ def _label_studio(documents: list[Document], options: ReaderOptions) -> Read:
     if gold:
         notes.append(Note(f"{gold:,} annotations are marked as ground truth and were read as votes"))
     votes = [(item, voter, label) for item, voter, asked, label in rows if asked == question]
-    return read_long(votes, f"Label Studio tasks, question {question!r}", name, notes)
+    return read_long(votes, f"Label Studio tasks, question {question!r}", name, notes, question=question)
 
 
 def _annotator(annotation: dict) -> str:
@@ -61,8 +63,7 @@ def _answers(results: Sequence[dict]) -> list[tuple[str, Any]]:
     for result in results:
         kind, value = result.get("type"), result.get("value") or {}
         if kind == "choices" and value.get("choices"):
-            choices = value["choices"]
-            found.append((str(result.get("from_name")), choices[0] if len(choices) == 1 else " + ".join(choices)))
+            found.append((str(result.get("from_name")), SEVERAL.join(map(str, value["choices"]))))
         elif kind == "rating":
             found.append((str(result.get("from_name")), value.get("rating")))
         elif kind == "pairwise":
@@ -77,6 +78,7 @@ def _argilla(documents: list[Document], options: ReaderOptions) -> Read:
     (document,) = documents
     records, name = document.records, document.file.name
     end = ".responses"
+    records = [_flat_argilla(record) for record in records]
     asked = [key[: -len(end)] for record in records for key in record if key.endswith(end)]
     if not asked:
         return _argilla_1(records, name)
@@ -96,7 +98,23 @@ def _argilla(documents: list[Document], options: ReaderOptions) -> Read:
             agent = record.get(f"{question}.suggestion.agent") or "suggestion"
             rows.append((item, str(agent), _plain(record[f"{question}.suggestion"])))
     notes = [Note(f"{drafts:,} responses that are not submitted were left out")] if drafts else []
-    return read_long(rows, f"Argilla records, question {question!r}", name, notes)
+    return read_long(rows, f"Argilla records, question {question!r}", name, notes, question=question)
+
+
+def _flat_argilla(record: dict) -> dict:
+    """Return a record with keys such as ``label.responses``, as Argilla flattens it."""
+    if not isinstance(record.get("responses"), dict):
+        return record
+    flat = {key: value for key, value in record.items() if key not in ("responses", "suggestions")}
+    for question, given in record["responses"].items():
+        flat[f"{question}.responses"] = [one.get("value") for one in given or ()]
+        flat[f"{question}.responses.users"] = [one.get("user_id") for one in given or ()]
+        flat[f"{question}.responses.status"] = [one.get("status") or "submitted" for one in given or ()]
+    for question, given in (record.get("suggestions") or {}).items():
+        flat.setdefault(f"{question}.responses", [])
+        flat[f"{question}.suggestion"] = given.get("value")
+        flat[f"{question}.suggestion.agent"] = given.get("agent")
+    return flat
 
 
 def _argilla_1(records: list[dict], name: str) -> Read:
@@ -115,7 +133,7 @@ def _argilla_1(records: list[dict], name: str) -> Read:
 def _plain(value: Any) -> Any:
     """Return an answer as a plain value: of a list its only element."""
     if isinstance(value, list):
-        return value[0] if len(value) == 1 else " + ".join(map(str, value)) or None
+        return value[0] if len(value) == 1 else SEVERAL.join(map(str, value)) or None
     if isinstance(value, dict):
         return value.get("value")
     return value
@@ -239,6 +257,8 @@ FORMATS = (
     JsonFormat(
         *("argilla", "Argilla records (version 1)", ("annotation", "annotation_agent", "prediction"), _argilla),
     ),
+    JsonFormat("argilla", "Argilla records", ("id",), _argilla, pattern=rb'\.responses\.users"\s*:'),
+    JsonFormat("label_studio", "Label Studio JSON", ("completions", "result", "from_name", "type"), _label_studio),
     JsonFormat(
         *("doccano", "doccano exports, one file an annotator", ("text", "label"), _doccano, True),
         pattern=rb'"label"\s*:\s*\[',

@@ -24,6 +24,9 @@ from goldless.errors import Note, VotesError
 
 MAX_COLUMNS = 10_000
 HEAD_BYTES = 1 << 18  # what a format, a delimiter and a header are told from
+_MOST_BYTES = 4 << 30  # of a file in memory, packed files unpacked; GOLDLESS_MAX_BYTES says otherwise
+_HELD_BYTES, _PART_BYTES = 1 << 26, 1 << 24
+_UNPACKED = 4  # text in memory takes so many times its bytes, with what is made of it
 
 # how sure a reader is that a file is its own
 CERTAIN = 1.0  # by a signature, or by names that no other format has
@@ -87,8 +90,15 @@ class File:
         if not self._packed:
             return stream
         try:
-            with stream:
-                return io.BytesIO(gzip.decompress(stream.read()))
+            with stream, gzip.open(stream) as unpacked:
+                start = unpacked.read(_HELD_BYTES)
+                size = len(start)
+                while part := unpacked.read(_PART_BYTES):  # counted before any more of it is held
+                    refuse_large(self.name, _UNPACKED * (size := size + len(part)))
+                if size == len(start):
+                    return io.BytesIO(start)
+                unpacked.seek(0)
+                return io.BytesIO(unpacked.read())
         except (OSError, EOFError, zlib.error) as error:
             raise damaged(self.name, "gzip", error) from None
 
@@ -146,7 +156,7 @@ class File:
 class Roles:
     """What the columns of a table are, by their names.
 
-    A table is long (one row a vote) if ``voter`` and ``label`` are given, wide (one row an item) otherwise.
+    A table is long (one row per vote) if ``voter`` and ``label`` are given, wide (one row per item) otherwise.
 
     Attributes
     ----------
@@ -205,6 +215,8 @@ class Read:
         The labels there may be in this format, if it says so.
     certain : bool
         Whether the names of the columns leave no doubt: then a table of one voter is told from a wrong guess.
+    question : str
+        Which question was read, of a file that may hold several.
     """
 
     table: pa.Table
@@ -217,6 +229,7 @@ class Read:
     positive: Any = None
     classes: tuple | None = None
     certain: bool = True
+    question: str = ""
 
 
 @dataclass(frozen=True)
@@ -297,6 +310,23 @@ def damaged(name: str, kind: str, why: object) -> VotesError:
 def empty_file(name: str, what: str = "is empty") -> VotesError:
     """Return the error of a file without votes."""
     return VotesError("empty", f"{name} {what}", where={"file": name})
+
+
+def refuse_large(name: str, n_bytes: int) -> None:
+    """Raise if a file would take more memory than is allowed; small files can say that they are large."""
+    given = os.environ.get("GOLDLESS_MAX_BYTES", "")
+    most = int(given) if given.isdigit() else _MOST_BYTES
+    if n_bytes > most:
+        raise VotesError(
+            "too-large",
+            f"{name} takes {_gigabytes(n_bytes)} in memory or more, and {_gigabytes(most)} are allowed",
+            "allow-more",
+            {"file": name},
+        )
+
+
+def _gigabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 2**30:,.1f} GB"
 
 
 def too_wide(name: str) -> VotesError:

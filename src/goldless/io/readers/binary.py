@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import sqlite3
 import zipfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
+from numpy.lib import format as format_of_numpy
 from numpy.typing import NDArray
 from pyarrow import feather, parquet
 
@@ -26,10 +30,12 @@ from goldless.io.readers.base import (
     arrow_array,
     damaged,
     empty_file,
+    refuse_large,
     several,
     too_wide,
 )
 from goldless.io.readers.columns import duplicated
+from goldless.io.readers.records import unnested
 
 # -- tables of Arrow ----------------------------------------------------------------------------------------
 
@@ -53,7 +59,9 @@ class ArrowReader:
         try:
             with file.open() as stream:
                 if self.name == "parquet":
-                    _refuse_wide(name, parquet.read_metadata(stream).num_columns)
+                    said = parquet.read_metadata(stream)
+                    _refuse_wide(name, said.num_columns)
+                    refuse_large(name, said.num_rows * said.num_columns * _FEWEST_BYTES)
                     stream.seek(0)
                 table = parquet.read_table(stream) if self.name == "parquet" else feather.read_table(stream)
             _refuse_wide(name, table.num_columns)
@@ -64,7 +72,11 @@ class ArrowReader:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:
             raise damaged(name, kind, error) from None
-        return Read(table, kind, certain=False)
+        table, notes = unnested(table, name)
+        return Read(table, kind, notes=notes, certain=False)
+
+
+_FEWEST_BYTES = 4  # that a vote takes in memory while it is read
 
 
 def _refuse_wide(name: str, n_columns: int) -> None:
@@ -212,9 +224,9 @@ def _names_of(arrays: dict[str, NDArray], key: str, length: int) -> list[str] | 
 
 def _read_array(stream: BinaryIO, name: str) -> NDArray:
     try:
-        return _not_bytes(np.load(stream, allow_pickle=False))
-    except ValueError as error:
-        raise _pickled(name) if "allow_pickle" in str(error) else damaged(name, "npy", error) from None
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+        return _checked_array(stream, size, name)
     except (EOFError, OSError) as error:
         raise damaged(name, "npy", error) from None
 
@@ -222,27 +234,61 @@ def _read_array(stream: BinaryIO, name: str) -> NDArray:
 def read_npz(stream: BinaryIO, name: str) -> dict[str, NDArray]:
     """Read all arrays of an npz file, never a pickle."""
     try:
-        with np.load(stream, allow_pickle=False) as arrays:
-            read = {key: arrays[key] for key in arrays.files}
-            if not all(isinstance(array, np.ndarray) for array in read.values()):
+        with zipfile.ZipFile(stream) as archive:
+            members = archive.infolist()
+            refuse_large(name, sum(member.file_size for member in members))
+            if not all(member.filename.endswith(".npy") for member in members):
                 raise VotesError(
                     "format",
                     f"{name} is a zip file but not npz, which holds arrays and nothing else",
                     where={"file": name},
                 )
-            return {key: _not_bytes(array) for key, array in read.items()}
-    except (VotesError, MemoryError):
+            arrays = {}
+            for member in members:
+                with archive.open(member) as part:
+                    arrays[member.filename.removesuffix(".npy")] = _checked_array(part, member.file_size, name)
+            return arrays
+    except VotesError:
         raise
-    except ValueError as error:
-        if "allow_pickle" in str(error) or "Object arrays" in str(error):
-            raise _pickled(name) from None
-        raise damaged(name, "npz", error) from None
-    except zipfile.BadZipFile as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    ) as error:
         raise VotesError(
             "damaged", f"{name} begins like a zip file but is not npz ({error})", where={"file": name}
         ) from None
-    except Exception as error:  # the parsers of zip files and of headers stumble in many ways over damaged bytes
-        raise damaged(name, "npz", error) from None
+
+
+def _checked_array(stream: Any, size: int, name: str) -> NDArray:
+    """Read an array whose header is sound and promises no more than there is."""
+    try:
+        version = format_of_numpy.read_magic(stream)
+        read_header = (
+            format_of_numpy.read_array_header_1_0 if version[0] == 1 else format_of_numpy.read_array_header_2_0
+        )
+        shape, by_column, dtype = read_header(stream)
+    except Exception:  # the header is a line of Python, and its parser stumbles over damage in many ways
+        raise damaged(name, "numpy", "its header is not that of an array") from None
+    if dtype.hasobject:
+        raise _pickled(name)
+    if dtype.kind not in "biufSU" or dtype.itemsize == 0:
+        raise VotesError("types", f"{name} holds an array of {dtype}, which are no votes", where={"file": name})
+    promised = math.prod(shape) * dtype.itemsize
+    if promised > size:
+        raise damaged(name, "numpy", f"its header promises {promised:,} bytes, and there are {size:,}")
+    refuse_large(name, promised)
+    data = stream.read(promised)
+    if len(data) < promised:
+        raise damaged(name, "numpy", "it ends too early")
+    array = (
+        np.frombuffer(data, dtype).reshape(shape[::-1]).T if by_column else np.frombuffer(data, dtype).reshape(shape)
+    )
+    return _not_bytes(array)
 
 
 def _pickled(name: str) -> VotesError:
@@ -274,34 +320,36 @@ _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
-class ExcelReader:
-    """Workbooks of Excel (.xlsx): the values of one sheet, its first row the names of the columns."""
+_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
+_OTHER_SHEETS = (".xls", ".xlsb", ".ods")
 
-    name, title, together = "excel", "Excel workbooks (.xlsx), one sheet", False
+
+class ExcelReader:
+    """Workbooks: the values of one sheet, its first row the names of the columns."""
+
+    name, title, together = "excel", "Excel workbooks (.xlsx; .xls, .xlsb, .ods by python-calamine), one sheet", False
 
     def sniff(self, file: File) -> float | None:
-        """Return that it is a zip file of a workbook."""
-        if not file.head.startswith(b"PK\x03\x04"):
+        """Return that it is a zip file of a workbook, or an older one."""
+        if not file.head.startswith((b"PK\x03\x04", _OLD_WORKBOOK)):
             return None
         inside = file.head[:4096]
-        return CERTAIN if b"[Content_Types].xml" in inside or b"xl/" in inside or file.ending == ".xlsx" else None
+        marks = (b"[Content_Types].xml", b"xl/", b"opendocument.spreadsheet", _OLD_WORKBOOK)
+        return CERTAIN if any(mark in inside for mark in marks) or file.ending == ".xlsx" else None
 
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
         """Read a sheet."""
         (file,) = files
+        other = file.ending in _OTHER_SHEETS or file.head.startswith(_OLD_WORKBOOK)
         try:
-            with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
-                sheets = _sheets(archive)
-                if options.table is not None and options.table not in sheets:
-                    raise several(file.name, "sheets", sheets, "table")
-                texts = _shared_texts(archive)
-                if options.table is None:
-                    filled = {sheet: rows for sheet, path in sheets.items() if (rows := _rows(archive, path, texts))}
-                    if len(filled) > 1:
-                        raise several(file.name, "sheets", filled, "table")
-                    sheet, rows = next(iter(filled.items()), ("", []))
-                else:
-                    sheet, rows = options.table, _rows(archive, sheets[options.table], texts)
+            sheets = _by_calamine(file) if other else _sheets(file)
+            if options.table is not None and options.table not in sheets:
+                raise several(file.name, "sheets", sheets, "table")
+            wanted = sheets if options.table is None else [options.table]
+            filled = {sheet: rows for sheet in wanted if (rows := sheets[sheet]())}
+            if len(filled) > 1:
+                raise several(file.name, "sheets", filled, "table")
+            sheet, rows = next(iter(filled.items()), ("", []))
         except VotesError:
             raise
         except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError, IndexError) as error:
@@ -321,7 +369,44 @@ def _title(value: Any, number: int) -> str:
     return f"column {number + 1}" if value is None else str(value).strip()
 
 
-def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
+def _by_calamine(file: File) -> dict[str, Callable[[], list[list[Any]]]]:
+    """Return what reads each sheet of a workbook that is no .xlsx."""
+    try:
+        import python_calamine
+    except ImportError:
+        raise VotesError(
+            *("library", f"{file.name} is an older workbook, which needs python-calamine", "install"),
+            {"file": file.name},
+            library="'goldless[excel]'",
+        ) from None
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(file.read()))
+    except python_calamine.CalamineError as error:
+        raise ValueError(error) from None
+
+    def rows_of(sheet: str) -> list[list[Any]]:
+        found = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
+        return [[_plain_cell(value) for value in row] for row in found]
+
+    return {sheet: partial(rows_of, sheet) for sheet in book.sheet_names}
+
+
+def _plain_cell(value: Any) -> Any:
+    """Return a value as the cells of .xlsx are read: whole numbers whole, nothing for an empty cell."""
+    if isinstance(value, float) and value == int(value):
+        return int(value)
+    return None if value == "" else value if isinstance(value, str | bool | int | float) else str(value)
+
+
+def _sheets(file: File) -> dict[str, Callable[[], list[list[Any]]]]:
+    """Return what reads each sheet of a workbook, by the name of the sheet."""
+    archive = zipfile.ZipFile(io.BytesIO(file.read()))
+    refuse_large(file.name, sum(member.file_size for member in archive.infolist()))
+    texts = _shared_texts(archive)
+    return {sheet: partial(_rows, archive, path, texts) for sheet, path in _sheet_paths(archive).items()}
+
+
+def _sheet_paths(archive: zipfile.ZipFile) -> dict[str, str]:
     """Return the path of every sheet by its name."""
     links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
     target = {link.get("Id"): str(link.get("Target")) for link in links}

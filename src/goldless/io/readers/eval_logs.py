@@ -14,8 +14,15 @@ from typing import Any
 import pyarrow as pa
 
 from goldless.errors import Note
-from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, chosen, damaged, read_long
-from goldless.io.readers.records import Document, JsonFormat, parse_json
+from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, chosen, damaged, read_long, refuse_large
+from goldless.io.readers.records import (
+    NOT_THE_SCHEMA,
+    Document,
+    JsonFormat,
+    find_records,
+    not_the_schema,
+    parse_json,
+)
 
 _TIE = "tie"
 
@@ -48,29 +55,33 @@ class InspectReader:
         """Return that it is a zip file of a log, or that its keys are there."""
         if file.head.startswith(b"PK\x03\x04"):
             return CERTAIN if file.ending == ".eval" or b"_journal/start.json" in file.head[:200] else None
-        return CERTAIN if {"eval", "eval_id", "task_id"} <= file.keys else None
+        known = {"eval", "task", "task_id", "model"} <= file.keys and not {"eval_id", "run_id"}.isdisjoint(file.keys)
+        return CERTAIN if known else None
 
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
-        """Read logs; each sample of each epoch is an item, each scorer a voter."""
+        """Read logs; each sample of each epoch is an item, each scorer a voter; of one scorer each model."""
+        try:
+            return self._read(files, options)
+        except NOT_THE_SCHEMA as error:
+            raise not_the_schema(files, self.title, error) from None
+
+    def _read(self, files: Sequence[File], options: ReaderOptions) -> Read:
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
-        logs = [_inspect_zip(file) if file.head.startswith(b"PK") else _inspect_json(file) for file in files]
-        logs = _of_one_task(logs, name, options)
-        setups = _distinct((log["eval"].get("task"), log["eval"].get("model")) for log in logs)
-        epochs = max((sample.get("epoch", 1) for log in logs for sample in log["samples"]), default=1)
+        logs = _of_one_task(inspect_logs(files), name, options)
+        epochs = _epochs(logs)
         rows, notes = [], []
+        of_models = _of_models(logs)
+        for log, sample, item in inspect_items(logs):
+            about = log["eval"]
+            for scorer, score in _scores(sample).items():
+                value = score.get("value") if isinstance(score, dict) and "value" in score else score
+                voter = str(about.get("model")) if of_models else log["voters"].get(scorer, scorer)
+                if isinstance(value, dict):
+                    rows += [(item, f"{voter}.{key}", _grade(part)) for key, part in value.items()]
+                elif not isinstance(value, list):
+                    rows.append((item, voter, _grade(value)))
         for log in logs:
             about = log["eval"]
-            voters = _judges(about.get("scorers") or [])
-            before = _joined(about.get("task"), about.get("model")) if len(setups) > 1 else ""
-            for sample in log["samples"]:
-                item = _joined(before, str(sample["id"]) + (f"#{sample.get('epoch', 1)}" if epochs > 1 else ""))
-                for scorer, score in (sample.get("scores") or {}).items():
-                    value = score.get("value") if isinstance(score, dict) and "value" in score else score
-                    voter = voters.get(scorer, scorer)
-                    if isinstance(value, dict):
-                        rows += [(item, f"{voter}.{key}", _grade(part)) for key, part in value.items()]
-                    elif not isinstance(value, list):
-                        rows.append((item, voter, _grade(value)))
             if any(isinstance((one.get("options") or {}).get("model"), list) for one in about.get("scorers") or []):
                 notes.append(
                     Note(
@@ -80,15 +91,51 @@ class InspectReader:
                 )
         rows, more = _one_kind_of_grade(rows)
         how = "an Inspect log" if len(logs) == 1 else f"{len(logs)} Inspect logs"
+        how += ", each model a voter" if of_models else ""
         how += ", each epoch of a sample an item" if epochs > 1 else ""
         letters = {label for _, _, label in rows if label is not None} <= {"C", "I"}
-        return read_long(rows, how, name, (*notes[:1], *more), classes=("I", "C") if letters else None)
+        classes, question = ("I", "C") if letters else None, options.question or ""
+        return read_long(rows, how, name, (*notes[:1], *more), classes=classes, question=question)
+
+
+def inspect_logs(files: Sequence[File]) -> list[dict]:
+    """Return logs as they are read: what they are of, how scorers are called, their samples."""
+    logs = []
+    for file in files:
+        log = _inspect_zip(file) if file.head.startswith(b"PK") else _inspect_json(file)
+        logs.append({**log, "voters": _judges(log["eval"].get("scorers") or []), "file": file})
+    return logs
+
+
+def inspect_items(logs: Sequence[dict]) -> Iterator[tuple[dict, dict, str]]:
+    """Yield every sample with its log and how its item is called: by id and epoch, and by what logs differ in."""
+    of_models, epochs = _of_models(logs), _epochs(logs)
+    titles = [_joined(log["eval"].get("task"), "" if of_models else log["eval"].get("model")) for log in logs]
+    for log, title in zip(logs, titles, strict=True):
+        for sample in log["samples"]:
+            epoch = f"#{sample.get('epoch', 1)}" if epochs > 1 else ""
+            yield log, sample, _joined(title if len(set(titles)) > 1 else "", f"{sample['id']}{epoch}")
+
+
+def _epochs(logs: Sequence[dict]) -> int:
+    return max((sample.get("epoch", 1) for log in logs for sample in log["samples"]), default=1)
+
+
+def _scores(sample: dict) -> dict[str, Any]:
+    """Return the scores of a sample by their scorer; the first logs had one."""
+    return sample.get("scores") or ({"scorer": sample["score"]} if sample.get("score") else {})
+
+
+def _of_models(logs: Sequence[dict]) -> bool:
+    """Whether one scorer marks the answers of several models, so that these are the voters."""
+    scorers = {scorer for log in logs for sample in log["samples"] for scorer in _scores(sample)}
+    return len(scorers) == 1 and len({log["eval"].get("model") for log in logs}) > 1
 
 
 def _of_one_task(logs: list[dict], name: str, options: ReaderOptions) -> list[dict]:
     """Return the logs of the task that the user asks for; of several only if the same scorers judge all."""
     tasks = _distinct(str(log["eval"].get("task")) for log in logs)
-    scorers = [{scorer for sample in log["samples"] for scorer in sample.get("scores") or ()} for log in logs]
+    scorers = [{scorer for sample in log["samples"] for scorer in _scores(sample)} for log in logs]
     if options.question is None and (len(tasks) == 1 or all(of_log == scorers[0] for of_log in scorers)):
         return logs
     task = chosen(tasks, "tasks", name, options)
@@ -105,6 +152,7 @@ def _inspect_zip(file: File) -> dict:
     try:
         data = file.read()
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            refuse_large(file.name, sum(member.file_size for member in archive.infolist()))
             names = set(archive.namelist())
             header = "header.json" if "header.json" in names else "_journal/start.json"
             about = json.loads(_member(data, archive, header))["eval"]
@@ -135,7 +183,7 @@ def _member(data: bytes, archive: zipfile.ZipFile, name: str) -> bytes:
     )
     packed = data[start + 30 + lengths :][: entry.compress_size]
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-        return stream.read()
+        return stream.read(entry.file_size)
 
 
 def _judges(scorers: Sequence[dict]) -> dict[str, str]:
@@ -182,9 +230,17 @@ def _one_kind_of_grade(rows: list[tuple]) -> tuple[list[tuple], tuple[Note, ...]
 # -- lm-evaluation-harness, HELM, RewardBench: one model a file ----------------------------------------------
 
 
-def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
+def lm_eval_items(documents: Sequence[Document]) -> Iterator[tuple[Document, dict, str]]:
+    """Yield every record with how its item is called: by its task, document and filter."""
     filters = _distinct(record.get("filter") for document in documents for record in document.records)
     tasks = _distinct(_task_of(document) for document in documents)
+    for document in documents:
+        task = _task_of(document) if len(tasks) > 1 else ""
+        for record in document.records:
+            yield document, record, _joined(task, record["doc_id"], record.get("filter") if len(filters) > 1 else "")
+
+
+def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
     metrics = _distinct(m for d in documents for record in d.records for m in record.get("metrics") or ())
     if not metrics:
         known = ("doc_id", "doc", "target", "filter", "arguments", "resps", "filtered_resps")
@@ -193,12 +249,9 @@ def _lm_eval(documents: list[Document], options: ReaderOptions) -> Read:
     metric = chosen(metrics, "metrics", _names(documents), options)
     folders = _distinct(_folder(document).name for document in documents)
     rows = []
-    for document in documents:
+    for document, record, item in lm_eval_items(documents):
         voter = _folder(document).name if len(folders) > 1 else document.file.stem
-        for record in document.records:
-            task = _task_of(document) if len(tasks) > 1 else ""
-            item = _joined(task, record["doc_id"], record.get("filter") if len(filters) > 1 else "")
-            rows.append((item, voter, record.get(metric)))
+        rows.append((item, voter, record.get(metric)))
     return read_long(rows, f"lm-evaluation-harness samples, metric {metric!r}", _names(documents))
 
 
@@ -252,9 +305,9 @@ def _rewardbench(documents: list[Document], options: ReaderOptions) -> Read:
 # -- promptfoo ----------------------------------------------------------------------------------------------
 
 
-def promptfoo_results(value: dict) -> list[dict]:
-    """Return the results of a file of promptfoo of any version."""
-    inner = value["results"]
+def promptfoo_results(value: Any) -> list[dict]:
+    """Return the results of a file of promptfoo of any version, or of its lines."""
+    inner = value if isinstance(value, list) else value["results"]
     return inner if isinstance(inner, list) else inner["results"]
 
 
@@ -281,10 +334,11 @@ def _promptfoo(documents: list[Document], options: ReaderOptions) -> Read:
     results = promptfoo_results(document.value)
     rows: list[tuple] = []
     for result, item in zip(results, promptfoo_items(results), strict=True):
-        for part in (result.get("gradingResult") or {}).get("componentResults") or ():
-            assertion = part.get("assertion") or {}
-            voter = assertion.get("metric") or _joined(assertion.get("type"), _asserted_by(assertion))
-            rows.append((item, voter or "assertion", part.get("pass"), part.get("score")))
+        parts = (result.get("gradingResult") or {}).get("componentResults") or ()
+        voters = [_asserting(part.get("assertion") or {}) for part in parts]
+        for number, (part, voter) in enumerate(zip(parts, voters, strict=True)):
+            again = f"#{voters[:number].count(voter) + 1}" if voters.count(voter) > 1 else ""
+            rows.append((item, _joined(voter, again), part.get("pass"), part.get("score")))
     how = "promptfoo results, each assertion a voter"
     tests, prompts, providers = (_distinct(map(of, results)) for of in (_test_of, _prompt_of, _provider))
     if not rows and len(prompts) * len(providers) > 1:
@@ -296,9 +350,11 @@ def _promptfoo(documents: list[Document], options: ReaderOptions) -> Read:
     return read_long(rows, how, document.file.name, classes=(False, True))
 
 
-def _asserted_by(assertion: dict) -> str:
+def _asserting(assertion: dict) -> str:
+    """Return how an assertion is called: by its metric, or by its type and the model that judges."""
     provider = assertion.get("provider")
-    return str(provider.get("id", "")) if isinstance(provider, dict) else str(provider or "")
+    judge = provider.get("id", "") if isinstance(provider, dict) else provider
+    return str(assertion.get("metric") or _joined(assertion.get("type"), judge) or "assertion")
 
 
 def _test_of(result: dict) -> str:
@@ -341,7 +397,7 @@ def _openai_export(documents: list[Document], options: ReaderOptions) -> Read:
 
 def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
     (document,) = documents
-    cases = document.value["testCases"]
+    cases = _cases(document.value)
     metrics = _distinct(metric["name"] for case in cases for metric in case.get("metricsData") or ())
     models = _distinct(metric.get("evaluationModel") for case in cases for metric in case.get("metricsData") or ())
     rows = []
@@ -356,11 +412,18 @@ def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
     return read_long(rows, "DeepEval test run, each metric and judge a voter", document.file.name)
 
 
+def _cases(run: Any) -> list[dict]:
+    """Return the test cases of a run, which may be wrapped."""
+    if "testCases" not in run:
+        run = next(inner for inner in run.values() if isinstance(inner, dict) and "testCases" in inner)
+    return [*(run["testCases"] or ()), *(run.get("conversationalTestCases") or ())]
+
+
 def _braintrust(documents: list[Document], options: ReaderOptions) -> Read:
     (document,) = documents
     rows = [
         (record.get("id", number), voter, score)
-        for number, record in enumerate(document.records)
+        for number, record in enumerate(find_records(document)[0])
         for voter, score in (record.get("scores") or {}).items()
     ]
     return read_long(rows, "Braintrust experiment, each score a voter", document.file.name)
@@ -489,6 +552,10 @@ FORMATS = (
     JsonFormat("rewardbench", "RewardBench outputs", ("scores_chosen", "scores_rejected"), _rewardbench, True),
     JsonFormat(
         "promptfoo", "promptfoo results (versions 2 to 4)", ("results", "prompt", "success", "vars"), _promptfoo
+    ),
+    JsonFormat(
+        *("promptfoo", "promptfoo results in lines", ("testIdx", "promptIdx", "success", "vars"), _promptfoo),
+        without=("results",),
     ),
     JsonFormat("openai_evals_log", "OpenAI evals log", ("spec", "completion_fns", "sample_id"), _openai_log, True),
     JsonFormat("openai_evals", "OpenAI evals export", ("data_source_idx", "grades"), _openai_export, True),

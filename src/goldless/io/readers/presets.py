@@ -34,6 +34,9 @@ class Preset:
     read: Callable[[Read, ReaderOptions, str], Read]
 
 
+CROWDKIT = "crowdkit"
+
+
 def _text(column: Any) -> Any:
     """Return a column as text, each value by itself."""
     if pa.types.is_dictionary(column.type):
@@ -63,6 +66,8 @@ def _one(found: Sequence[str], what: str, name: str, options: ReaderOptions) -> 
         for title in found:
             if title == options.question or title.rpartition(":")[2].rpartition(".")[2] == options.question:
                 return title
+    if not found:
+        raise VotesError("no-columns", f"{name} has no {what}, so it holds no votes", where={"file": name})
     if len(found) != 1 or options.question is not None:
         raise several(name, what, found, "question")
     return found[0]
@@ -155,9 +160,11 @@ def _appen(read: Read, options: ReaderOptions, name: str) -> Read:
 
 
 def _varying(table: pa.Table, item: str, titles: Sequence[str]) -> list[str]:
-    """Return the columns that differ between rows of one item: what is asked, not what is shown."""
+    """Return the columns that differ between rows of one item, and not in every row: asked, not shown or noted."""
     found = []
     for title in titles:
+        if len(pc.unique(_text(table[title]))) == table.num_rows > 2:
+            continue
         pairs = pa.table({"item": _text(table[item]), "value": _text(table[title])})
         n_pairs = pairs.group_by(["item", "value"]).aggregate([]).num_rows
         if n_pairs > len(pc.unique(pairs["item"])):
@@ -182,16 +189,21 @@ def _toloka(read: Read, options: ReaderOptions, name: str) -> Read:
 def _zooniverse(read: Read, options: ReaderOptions, name: str) -> Read:
     names = ("subject_ids", "user_name", "annotations")
     rows, tasks = [], dict[str, None]()
-    for subject, user, text in zip(*(read.table[title].to_pylist() for title in names), strict=True):
+    flows = read.table["workflow_id"].to_pylist() if "workflow_id" in read.table.column_names else []
+    several_flows = len(set(flows)) > 1
+    for number, (subject, user, text) in enumerate(zip(*(read.table[t].to_pylist() for t in names), strict=True)):
         try:
             given = json.loads(text) if text else []
-        except ValueError:
+            if not all(isinstance(task, dict) for task in given):
+                raise ValueError
+        except (ValueError, TypeError):
             raise VotesError(
-                "json", f"{name}: 'annotations' is not JSON: {text[:40]!r}", where={"file": name}
+                "json", f"{name}: 'annotations' is not a JSON list of tasks: {text[:40]!r}", where={"file": name}
             ) from None
         for task in given:
-            tasks[str(task.get("task"))] = None
-            rows.append((subject, user, str(task.get("task")), task.get("value")))
+            asked = f"{flows[number]} {task.get('task')}" if several_flows else str(task.get("task"))
+            tasks[asked] = None
+            rows.append((subject, user, asked, task.get("value")))
     asked = _one(list(tasks), "tasks", name, options)
     votes, seen, repeated = [], set(), 0
     for subject, user, task, value in rows:
@@ -260,9 +272,13 @@ def _filled(column: Any) -> bool:
 def _phoenix(read: Read, options: ReaderOptions, name: str) -> Read:
     names = read.table.column_names
     item = "span_id" if "span_id" in names else "context.span_id"
-    label = "label" if "label" in names and _filled(read.table["label"]) else "score"
-    score = "score" if label == "label" and "score" in names else None
-    return _as(read, "Phoenix annotations", Roles(item, "annotation_name", label, score=score))
+    voter = "annotation_name" if "annotation_name" in names else "name"
+    labels = [title for title in ("label", "result.label") if title in names and _filled(read.table[title])]
+    score = next((title for title in ("score", "result.score") if title in names), None)
+    if not labels and score is None:
+        raise VotesError("no-columns", f"{name} has neither labels nor scores", where={"file": name})
+    roles = Roles(item, voter, labels[0] if labels else score, score=score if labels else None)
+    return _as(read, "Phoenix annotations", roles)
 
 
 def _langsmith(read: Read, options: ReaderOptions, name: str) -> Read:
@@ -286,21 +302,29 @@ _RAGAS_TEXT = {
 
 def _ragas(read: Read, options: ReaderOptions, name: str) -> Read:
     names = read.table.column_names
-    voters = tuple(title for title in names if title not in _RAGAS_TEXT and _is_numeric(read.table[title]))
+    item = next((title for title in names if _plain(title) in ("id", "index", "sampleid", "questionid")), None)
+    found = {title: _numbers(read.table[title]) for title in names if title not in _RAGAS_TEXT and title != item}
+    scores = {title: values for title, values in found.items() if values}
+    voters = tuple(title for title, values in scores.items() if min(values) >= 0 and max(values) <= 1)
+    voters = voters or tuple(scores)
     if not voters:
         raise VotesError("no-columns", f"{name} has no column of scores", where={"file": name})
-    return _as(read, "Ragas scores, each metric a voter", Roles(voters=voters))
+    left = [title for title in found if title not in voters]
+    notes = (
+        (*read.notes, Note(f"Left out, for they are no scores from 0 to 1: {_listed(left)}")) if left else read.notes
+    )
+    return _as(read, "Ragas scores, each metric a voter", Roles(item, voters=voters), notes=notes)
 
 
-def _is_numeric(column: Any) -> bool:
-    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
-        return True
+def _numbers(column: Any) -> list[float]:
+    """Return the different numbers of a column; none if it holds anything else."""
+    if pa.types.is_nested(column.type):
+        return []
     try:
-        return all(
-            value in (None, "", "nan") or float(value) is not None for value in pc.unique(_text(column)).to_pylist()
-        )
+        found = [float(value) for value in pc.unique(_text(column)).to_pylist() if value not in (None, "")]
     except ValueError:
-        return False
+        return []
+    return [value for value in found if value == value]
 
 
 def _promptfoo(read: Read, options: ReaderOptions, name: str) -> Read:
@@ -370,7 +394,9 @@ PRESETS = (
     Preset(
         "phoenix",
         "Arize Phoenix annotations",
-        lambda n: "annotation_name" in n and bool({"span_id", "context.span_id"} & n),
+        lambda n: (
+            bool({"span_id", "context.span_id"} & n) and ("annotation_name" in n or {"name", "annotator_kind"} <= n)
+        ),
         _phoenix,
     ),
     Preset(
@@ -393,7 +419,7 @@ PRESETS = (
     ),
     Preset("promptfoo_csv", "promptfoo table (CSV)", _is_promptfoo, _promptfoo),
     Preset(
-        "crowdkit",
+        CROWDKIT,
         "crowd-kit's task, worker, label",
         lambda n: {"task", "label"} <= n and bool({"worker", "performer"} & n),
         _crowdkit,

@@ -160,14 +160,18 @@ class JsonFormat:
         """Read files."""
         try:
             return self.read([parse_json(file) for file in files], options)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            names = ", ".join(file.name for file in files[:3])
-            raise VotesError(
-                "schema",
-                f"{names} looks like {self.title} but is not: {type(error).__name__} {error}",
-                "as-json",
-                {"file": names},
-            ) from None
+        except NOT_THE_SCHEMA as error:
+            raise not_the_schema(files, self.title, error) from None
+
+
+NOT_THE_SCHEMA = (KeyError, TypeError, AttributeError, IndexError)
+
+
+def not_the_schema(files: Sequence[File], title: str, error: Exception) -> VotesError:
+    """Return the error of files that have the keys of a format and not its shape."""
+    names = ", ".join(file.name for file in files[:3])
+    seen = f"{names} looks like {title} but is not: {type(error).__name__} {error}"
+    return VotesError("schema", seen, "as-json", {"file": names})
 
 
 # -- from values to tables ----------------------------------------------------------------------------------
@@ -198,7 +202,10 @@ def find_records(document: Document) -> tuple[list[dict], str]:
         return [dict(zip(value["columns"], row, strict=False)) for row in value["data"]], "data"
     if len(value) > 1 and all(isinstance(inner, dict) for inner in value.values()):
         shared = set.intersection(*(set(inner) for inner in value.values()))
-        rows = {key for inner in value.values() for key in inner}
+        rows = {key: None for inner in value.values() for key in inner}
+        if len(rows) > len(value) and not any(isinstance(v, dict | list) for i in value.values() for v in i.values()):
+            found = [{"item": row, **{key: inner.get(row) for key, inner in value.items()}} for row in rows]
+            return found, "one object per voter"
         if shared or len(rows) < len(value):
             return [{"item": key, **inner} for key, inner in value.items()], ""
     lists = [inner for inner in value.values() if isinstance(inner, list)]
@@ -274,13 +281,24 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
     kept = [title for title in titles if title not in dropped]
     if not flat:
         raise empty_file(name)
-    if not kept:
+    plain = [title for title in kept if len({_scalar(record.get(title)) for record in flat}) < len(flat)]
+    if not plain and dropped:
         raise VotesError(
-            "nested", f"{name}: {_listed(dropped)} hold lists", "plain-values", {"file": name, "column": dropped[0]}
+            "nested",
+            f"{name}: {_listed(dropped)} hold lists without a list of their voters",
+            "list-of-voters",
+            {"file": name, "column": dropped[0]},
         )
     columns = [arrow_array([_scalar(record.get(title)) for record in flat]) for title in kept]
     notes = [Note(f"Left out, for they hold lists: {_listed(dropped)}")] if dropped else []
     return pa.table(columns, names=kept), tuple(notes)
+
+
+def unnested(table: pa.Table, name: str) -> tuple[pa.Table, tuple[Note, ...]]:
+    """Return a table of Arrow without lists and structures in it, as objects of JSON are read."""
+    if not any(pa.types.is_nested(kind) for kind in table.schema.types):
+        return table, ()
+    return table_of_records(table.to_pylist(), name)
 
 
 def flatten(record: dict, prefix: str = "") -> dict[str, Any]:

@@ -21,7 +21,7 @@ from goldless.io.readers.binary import (
 from goldless.io.readers.presets import PRESETS, Preset
 from goldless.io.readers.records import JsonReader
 from goldless.io.readers.text import TextReader
-from goldless.io.readers.vcf import SitesReader, VcfReader
+from goldless.io.readers.vcf import MergedReader, SitesReader, VcfReader
 from goldless.spelling import nearest
 
 GROUP = "goldless.readers"  # the entry point of plug-ins
@@ -31,7 +31,6 @@ _OTHERS = (
     (b"\xff\xd8\xff", "a picture"),
     (b"%PDF", "a PDF"),
     (b"\x89HDF", "an HDF5 file"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel file (save it as CSV)"),
 )
 
 
@@ -53,7 +52,7 @@ def all_readers() -> tuple[Reader, ...]:
     own = (
         *arrow_readers(),
         *(ArrayReader(), ExcelReader(), SqliteReader(), DuckReader(), PickleReader()),
-        *(VcfReader(), SitesReader(), eval_logs.InspectReader()),
+        *(VcfReader(), MergedReader(), SitesReader(), eval_logs.InspectReader()),
         *eval_logs.FORMATS,
         *annotation.FORMATS,
         *(JsonReader(), TextReader()),
@@ -95,6 +94,8 @@ def named(name: str) -> Reader | Preset:
 
 def sniff(file: File) -> tuple[float, Reader] | None:
     """Return the reader that is surest of a file, and how sure it is; None if none can read it."""
+    if any(file.head.startswith(signature) for signature, _ in _OTHERS):
+        return None
     sure = [(level, -number, reader) for number, reader in enumerate(all_readers()) if (level := reader.sniff(file))]
     if not sure:
         return None
@@ -117,6 +118,8 @@ def choose(files: Sequence[File], root: str) -> tuple[Reader, list[File], list[N
         if len(files) == 1:
             raise refuse(files[0])
         raise VotesError("format", f"{root} holds no file of votes", "known-formats", {"file": root})
+    known = [one for one in found if not isinstance(one[1][1], PickleReader)]
+    found = known or found  # what is never loaded is no other reading
     level = max(sniffed[0] for _, sniffed in found)
     best = [(file, sniffed[1]) for file, sniffed in found if sniffed[0] >= level]
     names = list(dict.fromkeys(reader.name for _, reader in best))

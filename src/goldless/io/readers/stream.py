@@ -1,7 +1,7 @@
 """Files and folders of votes in record batches: what the columns mean is decided from the first rows.
 
-Only wide tables in Parquet, Feather (Arrow) and CSV are streamed; long tables, npz and JSON lines are read into
-memory by :func:`goldless.io.files.read_votes`.
+Tables in Parquet, Feather (Arrow) and CSV are streamed, long ones after a merge (:mod:`goldless.io.merge`); other
+formats are read into memory by :func:`goldless.io.files.read_votes`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from goldless.errors import Note, VotesError
 from goldless.io.files import find_files, preset_for
 from goldless.io.frames import rows_of_batch, truth_of_batch
-from goldless.io.readers.base import MAX_COLUMNS, empty_file, too_wide
+from goldless.io.readers.base import MAX_COLUMNS, Roles, empty_file, too_wide
 from goldless.io.readers.columns import Columns, column_of
+from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import has_header, sample_text, sniff_delimiter
 from goldless.io.roles import ReadOptions, check_names, long_roles
@@ -31,6 +32,9 @@ _HEAD_ROWS = 1 << 16
 _CSV_BLOCK = 1 << 23
 _BATCH_BYTES = 1 << 23  # a batch of Parquet is about as large as a block of CSV
 _FEWEST_ROWS = 1 << 12
+_LINES_AT_ONCE = 1 << 18
+_BYTES_OF_A_LINE = 12  # of a long table, at least
+_UNPACKED = 6  # times the size of packed text
 
 
 @dataclass(frozen=True)
@@ -269,7 +273,56 @@ class FileVotes:
                 start += batch.num_rows
 
 
-def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReader) -> FileVotes | None:
+@dataclass(frozen=True, eq=False)
+class LongFiles:
+    """A file or folder that holds a long table, one line a vote.
+
+    Attributes
+    ----------
+    pieces, reader : list of Piece, TableReader
+    roles : Roles
+        Its columns.
+    options : ReadOptions
+    name, how : str
+        How to call it, and how it was read.
+    certain : bool
+        Whether its columns are those of a known tool.
+    """
+
+    pieces: list[Piece]
+    reader: TableReader
+    roles: Roles
+    options: ReadOptions
+    name: str
+    how: str
+    certain: bool = False
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines; about, if the files do not say it."""
+        if self.pieces[0].kind == "parquet":
+            from pyarrow import parquet
+
+            return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
+        return sum(_bytes_of(piece.path) // _BYTES_OF_A_LINE for piece in self.pieces)
+
+    def batches(self, piece: Piece, columns: list[str]) -> Iterator[Any]:
+        """Yield the lines of a piece, many at a time."""
+        reader = replace(self.reader, batch_rows=max(self.reader.batch_rows, _LINES_AT_ONCE))
+        return reader.batches(piece, columns)
+
+    def by_row_group(self) -> LongFiles:
+        """Return the same table in smaller pieces: row groups of Parquet, whole files of other kinds."""
+        pieces = [part for piece in self.pieces for part in list_pieces(piece.path, by_row_group=True) or ()]
+        return replace(self, pieces=pieces)
+
+
+def _bytes_of(path: str) -> int:
+    """Return the size of a file, about what it is unpacked."""
+    return os.path.getsize(path) * (_UNPACKED if path.endswith((".gz", ".bgz", ".bz2", ".zst")) else 1)
+
+
+def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReader) -> FileVotes | LongFiles | None:
     """Decide from the first rows what the columns of a file or folder are; None if it must be read into memory.
 
     If the classes are not listed, two must be among so many rows.
@@ -282,14 +335,17 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
     while True:
         table, whole = _read_head(pieces, reader, head_rows)
         names = table.column_names
-        if len(names) == 2 or (not options.names_columns and preset_for(names) is not None):
+        preset = None if options.names_columns else preset_for(names)
+        if len(names) == 2 or (preset is not None and preset.name != CROWDKIT):
             return None
         check_names(names, options, name)
-        if long_roles(names, options) is not None:
-            return None
+        roles = long_roles(names, options)
+        if roles is not None:
+            how = _KINDS[pieces[0].kind] if preset is None else preset.title
+            return LongFiles(pieces, reader, roles, options, name, how, certain=preset is not None)
         columns = Columns([column_of(title, table[title], pieces[0].path) for title in names], _KINDS[pieces[0].kind])
         try:
-            alphabet, roles = wide_alphabet(columns, options, name)
+            alphabet, wide = wide_alphabet(columns, options, name)
             break
         except VotesError as error:
             if error.kind == "scores":
@@ -297,7 +353,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
             if whole or error.kind not in TOO_EARLY:
                 raise
             head_rows *= 8
-    items, voters = roles.items, roles.voters
+    items, voters = wide.items, wide.voters
     n_files = len(pieces)
     how = (
         f"Read as {columns.how}"
@@ -315,7 +371,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         None if items is None else items.name,
         options.truth,
         how,
-        roles.notes,
+        wide.notes,
     )
 
 

@@ -2,14 +2,15 @@
 
 A variant is its contig, position, reference and alternative allele, after records of several alleles are split and
 bases that both alleles share are trimmed. Absent is not "no": a caller that never calls a type of variant, or a
-contig on which it would have called some, says nothing there.
+contig on which it would have called some, says nothing there. A record that the filter of its caller rejects is no
+vote either: the caller saw the variant, and did not trust it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError
-from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, Roles, damaged, empty_file
+from goldless.io.readers.base import CERTAIN, POSSIBLE, File, Read, ReaderOptions, Roles, damaged, empty_file
 
 SITE = "site"
 TRUTH = "in the truth"
@@ -29,9 +30,15 @@ _KINDS = re.compile(  # ends of names that say which variants a file holds, not 
 )
 _DECISION = re.compile(r"Calling decision of the \d+ algorithms?: *([^\"]+)")
 _SITES_LINE = re.compile(rb"^[^\t\n#]+\t\d+\t[^\t\n]+\t[^\t\n]+\t[01]+\r?$", re.MULTILINE)
+_STARTS = (b"##fileformat=VCF", b"#CHROM\tPOS\t", b"BCF\x02")
+_TUMOUR_AND_NORMAL = 2  # samples that one caller's file may hold
 _BY_CHANCE = 1e-6  # a contig without calls has none by chance only so rarely: then the caller did not look there
 
 Site = tuple[str, int, str, str]
+
+# what a caller says of a variant; of two records the greater holds
+_NOTHING, _ABSENT, _FILTERED, _CALLED = range(4)
+_VOTE = {_NOTHING: None, _ABSENT: 0, _FILTERED: None, _CALLED: 1}
 
 
 @dataclass
@@ -41,18 +48,15 @@ class Calls:
     Attributes
     ----------
     callers : tuple of str
-    votes : dict
-        For each variant a vote of each caller: 1 called, 0 not, None nothing said.
+    said : dict
+        For each variant what each caller says of it.
     contigs : dict
         Contigs in order.
-    rejected : int
-        Records that the caller's own filter rejects.
     """
 
     callers: tuple[str, ...]
-    votes: dict[Site, list[int | None]] = field(default_factory=dict)
+    said: dict[Site, list[int]] = field(default_factory=dict)
     contigs: dict[str, None] = field(default_factory=dict)
-    rejected: int = 0
 
 
 class VcfReader:
@@ -66,20 +70,23 @@ class VcfReader:
 
     def sniff(self, file: File) -> float | None:
         """Return that it begins like VCF or BCF."""
-        return CERTAIN if file.head.startswith((b"##fileformat=VCF", b"BCF\x02")) else None
+        return CERTAIN if file.head.startswith(_STARTS) else None
 
-    def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
-        """Read one file that names callers, or join several of one caller each."""
+    def open(self, files: Sequence[File], options: ReaderOptions, samples: bool = False) -> Read:
+        """Read one file that names callers, or join several of one caller each; or take samples for callers."""
         truth_files, others = _split_off_truth(files, options)
-        heads = [_Vcf.of(file) for file in others]
+        heads = [_Vcf.of(file, samples) for file in others]
         joint = [vcf for vcf in heads if vcf.form is not None]
         single = [vcf for vcf in heads if vcf.form is None]
         notes: list[Note] = []
         if len(single) > 1:
             if joint:
                 notes.append(Note(f"Left out, for they hold the calls of several callers already: {_names(joint)}"))
-            calls = [vcf.single(caller, options.every_call) for vcf, caller in _callers(single)]
-            how = f"{len({c for part in calls for c in part.callers})} callers' VCF files, joined on {_KEY}"
+            callers = _callers(single)
+            if len(set(callers)) == 1:
+                raise _one_caller(files, f"{_names(single)} hold the calls of one caller, {callers[0]!r}")
+            calls = [vcf.single(caller, options.every_call) for vcf, caller in zip(single, callers, strict=True)]
+            how = f"{len(set(callers))} callers' VCF files, joined on {_KEY}"
         elif joint:
             if single:
                 notes.append(Note(f"Left out, for it holds the calls of one caller: {_names(single)}"))
@@ -89,27 +96,44 @@ class VcfReader:
                 )
             calls = [vcf.joint(options.every_call) for vcf in joint]
             how = joint[0].how
+        elif single and len(single[0].samples) > _TUMOUR_AND_NORMAL:
+            found = f"{files[0].name} holds {len(single[0].samples)} samples and does not say who called them"
+            raise VotesError("several", found, "samples-are-callers", {"file": files[0].name})
         else:
-            name = files[0].name
-            raise VotesError("one-voter", f"{name} holds the calls of one caller", "more-callers", {"file": name})
-        rejected = sum(part.rejected for part in calls)
-        if rejected:
-            notes.append(
-                Note(f"{rejected:,} records that a caller's own filter rejects were read as not called", "every-call")
-            )
+            raise _one_caller(files, f"{files[0].name} holds the calls of one caller")
         joined = _join(calls)
-        notes += _mark_silence(joined)
+        notes += [*_filtered_notes(joined), *_mark_silence(joined)]
         truth = None
         if truth_files and options.truth is not None:
-            truth = {site for file in truth_files for site in _Vcf.of(file).single("truth", True).votes}
+            truth = {site for file in truth_files for site in _Vcf.of(file).single("truth", True).said}
         elif truth_files:
             names = ", ".join(Path(file.name).name for file in truth_files)
             notes.append(Note(f"{names} was left out, for it looks like the truth", "use-truth-file"))
         if len(single) > 1:
             notes.append(Note("Variants were not left-aligned, which needs the reference (bcftools norm -f)"))
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
-        read = _read(joined, how, name, tuple(notes), truth)
-        return replace(read, at_least=1) if len(single) > 1 else read  # one call lists a variant in a joined table
+        # in a joined table one call lists a variant
+        return _read(joined, how, name, notes, truth, at_least=1 if len(single) > 1 else None)
+
+
+class MergedReader(VcfReader):
+    """VCF with one sample for each caller, where the file does not say that it is so."""
+
+    name, title, together = "vcf_samples", "VCF whose samples are callers of one sample (bcftools merge)", True
+
+    def sniff(self, file: File) -> float | None:
+        """Return that it may be, if nobody knows better."""
+        return POSSIBLE / 10 if super().sniff(file) else None
+
+    def open(self, files: Sequence[File], options: ReaderOptions, samples: bool = True) -> Read:
+        """Read files whose samples are callers."""
+        return super().open(files, options, samples)
+
+
+def _one_caller(files: Sequence[File], found: str) -> VotesError:
+    if not any(1 for file in files for _ in _records(file)):  # which also refuses what is no record
+        return empty_file(files[0].name, "holds no calls")
+    return VotesError("one-voter", found, "more-callers", {"file": files[0].name})
 
 
 class SitesReader:
@@ -124,8 +148,7 @@ class SitesReader:
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
         """Read the file; the names of the callers stand in README.txt beside it."""
         (file,) = files
-        votes: dict[Site, list[int | None]] = {}
-        contigs: dict[str, None] = {}
+        calls = Calls(())
         width = None
         for number, line in enumerate(file.read().decode("utf-8", "replace").splitlines(), 1):
             if not line.strip():
@@ -139,26 +162,36 @@ class SitesReader:
                     where={"file": file.name, "line": number},
                 )
             contig, position, reference, alternatives, bits = fields
-            contigs[contig] = None
+            calls.contigs[contig] = None
             for alternative in alternatives.split(","):
-                votes[trimmed(contig, int(position), reference, alternative)] = [int(bit) for bit in bits]
-        names, at_least = _readme(file, width or 0)
-        joined = Calls(tuple(names), votes, contigs)
-        notes = _mark_silence(joined)
-        read = _read(joined, "bcftools isec sites", file.name, tuple(notes), None)
-        return read if at_least is None else replace(read, at_least=at_least)
+                calls.said[trimmed(contig, int(position), reference, alternative)] = [_bit(bit) for bit in bits]
+        calls.callers, at_least = _readme(file, width or 0)
+        notes = _mark_silence(calls)
+        return _read(calls, "bcftools isec sites", file.name, notes, at_least=at_least)
 
 
-def _readme(file: File, width: int) -> tuple[list[str], int | None]:
+def _bit(text: str) -> int:
+    """Return what a digit of a vector says."""
+    return _NOTHING if text in (".", "") else _ABSENT if text in ("0", "0.0") else _CALLED
+
+
+def _readme(file: File, width: int) -> tuple[tuple[str, ...], int | None]:
     """Return the names of the callers and how many a variant needs, as the README of isec says."""
     readme = file.path.parent / "README.txt" if file.path is not None else None
     text = readme.read_text(encoding="utf-8", errors="replace") if readme is not None and readme.is_file() else ""
     names = [Path(name).name for name in re.findall(r"for stripped\s+(\S+)", text)]
     names = [re.sub(r"\.(vcf|bcf)(\.gz)?$", "", name) for name in names]
-    needed = re.search(r"-n\s*([+=-]?)(\d+)", text)
+    needed = re.search(r"(?:-n|--nfiles)[\s=]*?([+=~-]?)(\d+)", text)
+    if needed and needed[1] != "+":  # a plain number means just so many
+        raise VotesError(
+            "truncated",
+            f"{file.name} lists only what bcftools isec {needed[0]} chose, so who calls what cannot be learnt",
+            "isec-all",
+            {"file": file.name},
+        )
     if len(names) != width or len(set(names)) != width:
         names = [f"file {number + 1}" for number in range(width)]
-    return names, int(needed[2]) if needed and needed[1] in ("+", "=", "") else None
+    return tuple(names), int(needed[2]) if needed else None
 
 
 # -- one file -----------------------------------------------------------------------------------------------
@@ -187,14 +220,15 @@ class _Vcf:
     how: str
 
     @classmethod
-    def of(cls, file: File) -> _Vcf:
-        """Read the header."""
+    def of(cls, file: File, merged: bool = False) -> _Vcf:
+        """Read the header; ``merged`` says that samples are callers, if the header does not."""
         samples: tuple[str, ...] = ()
         tags: dict[str, str] = {}
-        for line in _lines(file):
+        for line in lines_of(file):
             if not line.startswith("##"):
                 samples = tuple(line.split("\t")[9:]) if line.startswith("#CHROM") else ()
                 break
+            merged |= line.startswith("##bcftools_merge")
             if line.startswith("##INFO=<ID="):
                 tags[line[11:].partition(",")[0]] = line
         for tag, line in tags.items():
@@ -207,38 +241,33 @@ class _Vcf:
             return cls(file, "CALLERS", (), samples, "VCF with the list of CALLERS")
         if "set" in tags:
             return cls(file, "set", (), samples, "VCF of CombineVariants, callers in set=")
-        if len(samples) > 2:
+        if merged and len(samples) > 1:
             return cls(file, "samples", samples, samples, "VCF with one sample a caller, as bcftools merge writes it")
         return cls(file, None, (), samples, "VCF")
 
     def single(self, caller: str, every_call: bool) -> Calls:
-        """Return the calls of one caller; a record that its filter rejects is no call unless that is asked for."""
+        """Return the calls of one caller; a record that its filter rejects is one only if that is asked for."""
         calls = Calls((caller,))
         for fields in _records(self.file):
-            passed = every_call or fields[6] in ("PASS", ".")
-            calls.rejected += not passed
+            passed = every_call or fields[6] in ("PASS", ".", "")
             for site, called in _alleles(fields):
                 calls.contigs[site[0]] = None
-                if passed and called:
-                    calls.votes[site] = [1]
-                else:
-                    calls.votes.setdefault(site, [0])
+                said = (_CALLED if passed else _FILTERED) if called else _ABSENT
+                calls.said[site] = [max(said, *calls.said.get(site, (_NOTHING,)))]
         return calls
 
     def joint(self, every_call: bool) -> Calls:
         """Return the calls of all callers that a file names."""
+        calls = Calls(self.callers)
         rows: list[tuple[Site, Any]] = []
-        calls, seen = Calls(self.callers), dict[str, None]()
         for fields in _records(self.file):
-            said = self._said(fields, seen, every_call)
+            said = self._said(fields)
             for number, (site, _) in enumerate(_alleles(fields)):
                 calls.contigs[site[0]] = None
                 rows.append((site, said[number] if self.form == "samples" else said))
         if self.form in ("CALLERS", "set"):
-            calls.callers = tuple(seen)
-            for site, found in rows:
-                calls.votes[site] = [int(name in found) for name in seen]
-            return calls
+            calls.callers = tuple(dict.fromkeys(name for _, said in rows for name in said if name not in _ALL_OF_SET))
+            rows = [(site, [_of_caller(name, said, every_call) for name in calls.callers]) for site, said in rows]
         width = max((len(said) for _, said in rows), default=0)
         if len(calls.callers) != width:
             calls.callers = tuple(f"caller {number + 1}" for number in range(width))
@@ -247,42 +276,43 @@ class _Vcf:
                 raise VotesError(
                     "ragged", f"{self.file.name}: {self.form} has {len(said)} entries at {item_name(site)}"
                 )
-            calls.votes[site] = said
+            calls.said[site] = said
         return calls
 
-    def _said(self, fields: list[str], seen: dict[str, None], every_call: bool) -> Any:
-        """Return what a record says: votes of the callers in order, or the names of those that found it."""
+    def _said(self, fields: list[str]) -> Any:
+        """Return what a record says: that of each caller in order, or the names of those that found it."""
         if self.form == "samples":
             return _by_sample(fields)
         info = _info(fields[7])
         if self.form == "SUPP_VEC":
-            return [int(bit) for bit in info.get("SUPP_VEC", "") if bit in "01"]
+            return [_bit(bit) for bit in info.get("SUPP_VEC", "") if bit in "01"]
         if self.form == "CALLERS":
-            found = [name for name in re.split(r"[,|]", info.get("CALLERS", "")) if name not in ("", ".")]
-        elif self.form == "set":
-            found = _callers_of_set(info.get("set", ""), seen, every_call)
-        else:
-            return [
-                None if bit in (".", "") else int(bit not in ("0", "0.0"))
-                for bit in info.get(str(self.form), "").split(",")
-            ]
-        seen.update(dict.fromkeys(found))
-        return set(found)
+            names = re.split(r"[,|]", info.get("CALLERS", ""))
+            return {name: _CALLED for name in names if name not in ("", ".")}
+        if self.form == "set":
+            return _callers_of_set(info.get("set", ""))
+        return [_bit(bit) for bit in info.get(str(self.form), "").split(",")]
 
 
-def _callers_of_set(said: str, seen: dict[str, None], every_call: bool) -> list[str]:
-    """Return who found a variant by ``set=a-b``; ``Intersection`` is all that are named elsewhere."""
-    if said == "Intersection":
-        return list(seen)
-    if said == "FilteredInAll":
-        return list(seen) if every_call else []
-    names = said.split("-")
-    for name in names:
-        seen[name.removeprefix("filterIn")] = None
-    return [name.removeprefix("filterIn") for name in names if every_call or not name.startswith("filterIn")]
+_ALL_OF_SET = {"Intersection": _CALLED, "FilteredInAll": _FILTERED}
 
 
-def _lines(file: File) -> Iterator[str]:
+def _callers_of_set(text: str) -> dict[str, int]:
+    """Return who found a variant, by ``set=a-filterInb``; or one word for all callers."""
+    if text in _ALL_OF_SET:
+        return {text: _ALL_OF_SET[text]}
+    found = (name for name in text.split("-") if name)
+    return {name.removeprefix("filterIn"): _FILTERED if name.startswith("filterIn") else _CALLED for name in found}
+
+
+def _of_caller(name: str, found: dict[str, int], every_call: bool) -> int:
+    """Return what a caller says of a variant that these found."""
+    said = next((found[word] for word in (name, *_ALL_OF_SET) if word in found), _ABSENT)
+    return _CALLED if said == _FILTERED and every_call else said
+
+
+def lines_of(file: File) -> Iterator[str]:
+    """Yield the lines of a VCF file, or of the BCF file that stands for it."""
     if file.head.startswith(b"BCF\x02"):
         yield from _lines_of_bcf(file)
         return
@@ -306,7 +336,7 @@ def _lines_of_bcf(file: File) -> Iterator[str]:
 
 def _records(file: File) -> Iterator[list[str]]:
     """Yield the fields of the records of a file."""
-    for number, line in enumerate(_lines(file), 1):
+    for number, line in enumerate(lines_of(file), 1):
         if not line or line.startswith("#"):
             continue
         fields = line.split("\t")
@@ -346,7 +376,7 @@ def _by_sample(fields: list[str]) -> list[list[int]]:
     """Return for each alternative allele whether each sample has it."""
     genotypes = [set(re.split(r"[/|]", sample.partition(":")[0])) for sample in fields[9:]]
     numbers = [n for n, a in enumerate(fields[4].split(","), 1) if a not in ("*", "<*>", "<NON_REF>", ".")]
-    return [[int(str(number) in found) for found in genotypes] for number in numbers]
+    return [[_CALLED if str(number) in found else _ABSENT for found in genotypes] for number in numbers]
 
 
 def trimmed(contig: str, position: int, reference: str, alternative: str) -> Site:
@@ -391,18 +421,21 @@ def _split_off_truth(files: Sequence[File], options: ReaderOptions) -> tuple[lis
     return found, [file for file in files if file not in found]
 
 
-def _callers(vcfs: Sequence[_Vcf]) -> list[tuple[_Vcf, str]]:
-    """Return each file with the name of its caller: that of the file, without what says which variants it holds."""
-    stems = [Path(vcf.file.name).name for vcf in vcfs]
-    names = [re.sub(r"\.(vcf|bcf)(\.b?gz)?$", "", stem) for stem in stems]
+def _callers(vcfs: Sequence[_Vcf]) -> list[str]:
+    """Return the caller of each file: its name, without what says which sample or which variants it holds."""
+    names = [re.sub(r"\.(vcf|bcf)(\.b?gz)?$", "", Path(vcf.file.name).name) for vcf in vcfs]
     if len(set(names)) == 1:  # one folder a caller
         names = [Path(vcf.file.name).parent.name for vcf in vcfs]
-    short = []
-    for name in names:
+    for number, name in enumerate(names):
         while (cut := _KINDS.sub("", name)) != name and cut:
             name = cut
-        short.append(name)
-    return list(zip(vcfs, short if len(set(short)) > 1 else names, strict=True))
+        names[number] = name
+    parts = [re.split(r"([._-])", name) for name in names]
+    shared = 0  # the name of the sample, before that of the caller
+    if len(set(names)) > 1:
+        while len({tuple(part[: shared + 2]) for part in parts}) == 1 and min(map(len, parts)) > shared + 2:
+            shared += 2
+    return ["".join(part[shared:]) for part in parts]
 
 
 def _join(parts: Sequence[Calls]) -> Calls:
@@ -413,17 +446,30 @@ def _join(parts: Sequence[Calls]) -> Calls:
     covers = len({part.callers for part in parts}) > 1 and any(len(part.callers) > 1 for part in parts)
     for part in parts:
         places = [place[caller] for caller in part.callers]
-        for site, said in part.votes.items():
-            row = joined.votes.setdefault(site, [None if covers else 0] * len(callers))
-            for number, vote in zip(places, said, strict=True):
-                row[number] = vote if row[number] in (0, None) else row[number]
+        for site, found in part.said.items():
+            row = joined.said.setdefault(site, [_NOTHING if covers else _ABSENT] * len(callers))
+            for number, said in zip(places, found, strict=True):
+                row[number] = max(row[number], said)
     order = {contig: number for number, contig in enumerate(joined.contigs)}
-    joined.votes = {
+    joined.said = {
         site: row
-        for site, row in sorted(joined.votes.items(), key=lambda pair: (order[pair[0][0]], *pair[0][1:]))
-        if any(row)
+        for site, row in sorted(joined.said.items(), key=lambda pair: (order[pair[0][0]], *pair[0][1:]))
+        if max(row, default=_NOTHING) >= _FILTERED
     }
     return joined
+
+
+def _filtered_notes(calls: Calls) -> list[Note]:
+    """Say how many records callers filtered, and of how many variants that is all there is."""
+    filtered = sum(row.count(_FILTERED) for row in calls.said.values())
+    if not filtered:
+        return []
+    alone = sum(max(row) == _FILTERED for row in calls.said.values())
+    found = f"{filtered:,} calls that a caller's own filter rejects were read as no vote, neither yes nor no"
+    if alone:
+        were = "variant that has no other call is" if alone == 1 else "variants that have no other call are"
+        found += f"; {alone:,} {were} labelled but did not enter the fit"
+    return [Note(found, "every-call")]
 
 
 def variant_type(site: Site) -> str:
@@ -440,10 +486,10 @@ def variant_type(site: Site) -> str:
 
 def _mark_silence(calls: Calls) -> list[Note]:
     """Take what callers do not say for missing where they never call a type or do not look at a contig; say so."""
-    sites = list(calls.votes)
+    sites = list(calls.said)
     if not sites:
         return []
-    votes = np.array([[-1 if vote is None else vote for vote in row] for row in calls.votes.values()], dtype=np.int8)
+    votes = np.array(list(calls.said.values()), dtype=np.int8)
     notes = []
     for what, of_site in (("type", [variant_type(s) for s in sites]), ("contig", [s[0] for s in sites])):
         quiet: dict[str, list[str]] = {}
@@ -451,39 +497,47 @@ def _mark_silence(calls: Calls) -> list[Note]:
         for value in dict.fromkeys(of_site):
             here = values == value
             for number, caller in enumerate(calls.callers):
-                if (votes[here, number] == 1).any() or not (votes[here, number] == 0).any():
+                if votes[here, number].max() != _ABSENT:  # it looks there, or says nothing already
                     continue
                 if what == "type" or _would_have_called(votes[:, number], here):
-                    votes[here, number] = -1
+                    votes[here, number] = _NOTHING
                     quiet.setdefault(caller, []).append(value)
         if quiet:
             said = "; ".join(f"{caller}: {', '.join(found[:4])}" for caller, found in list(quiet.items())[:8])
             notes.append(Note(f"Missing, not 'no', where a caller never calls a {what} ({said})"))
-    for site, row in zip(sites, votes.tolist(), strict=True):
-        calls.votes[site] = [None if vote < 0 else vote for vote in row]
+    calls.said.update(zip(sites, votes.tolist(), strict=True))
     return notes
 
 
 def _would_have_called(votes: NDArray[np.int8], here: NDArray[np.bool_]) -> bool:
     """Whether no call on a contig, at the rate of the others, would be a rare chance."""
     elsewhere = votes[~here]
-    rate = (elsewhere == 1).sum() / max((elsewhere >= 0).sum(), 1)
+    rate = (elsewhere == _CALLED).sum() / max((elsewhere >= _ABSENT).sum(), 1)
     return (1 - rate) ** here.sum() < _BY_CHANCE
 
 
-def _read(calls: Calls, how: str, name: str, notes: tuple[Note, ...], truth: set[Site] | None) -> Read:
-    if not calls.votes:
+def _read(
+    calls: Calls,
+    how: str,
+    name: str,
+    notes: Sequence[Note],
+    truth: set[Site] | None = None,
+    at_least: int | None = None,
+) -> Read:
+    counts = [row.count(_CALLED) for row in calls.said.values()]
+    if not any(counts):
         raise empty_file(name, f"was read as {how} and holds no calls")
-    columns = {SITE: pa.array([item_name(site) for site in calls.votes])}
-    for caller, votes in zip(calls.callers, zip(*calls.votes.values(), strict=True), strict=True):
-        columns[caller] = pa.array(votes, pa.int8())
+    columns = {SITE: pa.array([item_name(site) for site in calls.said])}
+    for caller, said in zip(calls.callers, zip(*calls.said.values(), strict=True), strict=True):
+        columns[caller] = pa.array([_VOTE[one] for one in said], pa.int8())
     roles = Roles(SITE, voters=calls.callers)
     if truth is not None:
-        columns[TRUTH] = pa.array([int(site in truth) for site in calls.votes], pa.int8())
+        columns[TRUTH] = pa.array([int(site in truth) for site in calls.said], pa.int8())
         roles = Roles(SITE, voters=calls.callers, truth=TRUTH)
-    counts = [sum(1 for vote in row if vote) for row in calls.votes.values()]
-    at_least = max(min(counts), 1)
-    return Read(pa.table(columns), how, roles, notes, positive=1, classes=(0, 1), at_least=at_least)
+    if at_least is None and (at_least := max(min(filter(None, counts)), 1)) > 1:
+        few = f"Every variant has {at_least} callers or more, so those with fewer are taken to be left out"
+        notes = [*notes, Note(few, "at-least")]
+    return Read(pa.table(columns), how, roles, tuple(notes), positive=1, classes=(0, 1), at_least=at_least)
 
 
 def _names(vcfs: Sequence[_Vcf]) -> str:

@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from goldless.maths.checks import relabel
 
 
-def rerootings(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def rerootings(groups: NDArray[np.int64], most: int | None = None) -> list[NDArray[np.int64]]:
     """Return the groupings that say the same tree with another hidden node as Y.
 
-    For each group: its members become alone, and the voters that were alone become one group; the other groups
-    stay as they are, or join that group.
+    For each group, or the ``most`` largest: its members become alone, and the voters that were alone become one
+    group; the other groups stay as they are, or join that group.
     """
     sizes = np.bincount(groups)
     alone = sizes[groups] == 1
     found = []
-    for group in np.flatnonzero(sizes > 1):
+    roots = np.flatnonzero(sizes > 1)
+    for group in roots if most is None else np.sort(roots[np.argsort(-sizes[roots], kind="stable")[:most]]):
         members = groups == group
         others = ~members & ~alone
         for joined in (False, True) if others.any() else (False,):

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from goldless.kernels.covariance_fit import evaluate_partitions, refit
+from goldless.kernels.covariance_fit import evaluate_partitions
+from goldless.kernels.threads import one_linear_algebra_thread
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.maths.rank_one import complete_rank_one
-from goldless.maths.structure.descent import Descent, Grouping
+from goldless.maths.rank_one import complete_rank_one, leading_eigenpair
+from goldless.maths.structure.descent import MANY_VOTERS, Covariances, Descent, Grouping
 from goldless.maths.structure.partitions import rerootings, set_partitions
 from goldless.maths.structure.prices import group_prices, price_of, seat_prices
 from goldless.maths.structure.result import UNDECIDED_MARGIN, Reading, Structure
@@ -30,12 +31,14 @@ _FEW_STARTS_FROM = 100  # voters; from there on one linkage start found as good 
 _FEWEST_COMMON_ITEMS = 5
 _VARIANCE_FLOOR = 1e-3  # of the product of two centred votes, so that rare votes do not get endless weight
 _REROOTS_SEARCHED = 3
+_REROOTS_TRIED = 4  # of many voters, the largest groups only: the larger the group, the fewer voters a new root ties
 _REROOTS_KEPT = 8
 _READINGS_KEPT = 32
 _MULTIPLICITY = 2.0
 CLEAR_MISFIT = 1.5  # over-dispersion from which what looks like weak dependence may be misfit
 
 
+@one_linear_algebra_thread()
 def search_structure(
     estimate: CovarianceEstimate,
     n_items: int,
@@ -87,13 +90,15 @@ def search_structure(
         alone = np.arange(problem.m)
         readings = [Reading(alone, problem.fit(alone)[0], 0.0)]
         return problem.structure(readings, overdispersion=1.0, price=group_prices(problem.m, log_n))
-    candidates = [np.arange(problem.m), *(relabel(start) for start in starts)]
+    alone = [] if problem.m > MANY_VOTERS else [np.arange(problem.m)]
+    candidates = [*alone, *(relabel(start) for start in starts)]
     with part("searching for groups", 0.0, 0.6):
-        rich = problem.best_readings(group_prices(problem.m, log_n), [*candidates, *problem.linkage_starts()])
+        price = group_prices(problem.m, log_n)
+        rich = problem.best_readings(price, [*candidates, *problem.linkage_starts(price[2])])
     overdispersion = problem.overdispersion(rich[0].groups)
     price = overdispersion * (group_prices(problem.m, log_n, _MULTIPLICITY) if prices is None else prices)
     with part("searching for groups", 0.6, 1.0):
-        readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
+        readings = problem.best_readings(price, [*candidates, *problem.near(rich[:3])])
         readings = problem.rooted(readings, price, overdispersion)
     return problem.structure(readings, overdispersion, price)
 
@@ -133,6 +138,7 @@ class _Problem:
         self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
         self.spread = np.sqrt(np.maximum(estimate.variance, _VARIANCE_FLOOR))
         self.lowest = lowest
+        self.data = Covariances(self.covariance, self.weight, lowest)
         self.n_pairs = int(known.sum()) // 2
         self._blocks: dict[bytes, NDArray[np.float64]] = {}
         self._compared = partitions
@@ -153,23 +159,23 @@ class _Problem:
 
     def _fitted_start(self, groups: NDArray[np.int64]) -> Grouping:
         state = self._start(groups)
-        refit(self.covariance, self.weight, *state.arrays, self.lowest, 150, 1e-4)
+        self.data.refit(state, 150, 1e-4)
         return state
 
     def _leading(self, members: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the leading eigenvector of a block, scaled to it; re-rootings ask for the same blocks again."""
         key = members.tobytes()
         if key not in self._blocks:
-            values, vectors = np.linalg.eigh(self.covariance[np.ix_(members, members)])
-            block = vectors[:, -1] * np.sqrt(max(values[-1], 1e-6))
+            value, vector = leading_eigenpair(self.covariance[np.ix_(members, members)])
+            block = vector * np.sqrt(max(value, 1e-6))
             self._blocks[key] = block if block @ self.flat[members] >= 0 else -block
         return self._blocks[key]
 
     def fit(self, groups: NDArray[np.int64], sweeps: int = 300, tol: float = 1e-7) -> tuple[float, NDArray, NDArray]:
         """Return the weighted residual of a grouping, its loadings and its couplings."""
         state = self._start(groups)
-        value = refit(self.covariance, self.weight, *state.arrays, self.lowest, sweeps, tol)
-        return float(value), state.loading, state.coupling
+        value = self.data.refit(state, sweeps, tol)
+        return value, state.loading, state.coupling
 
     def search(self, groups: NDArray[np.int64], descent: Descent) -> Reading:
         """Descend from a grouping to a local optimum."""
@@ -184,18 +190,24 @@ class _Problem:
         """Return max(1, Q / dof) of a grouping."""
         return max(1.0, self.fit(groups)[0] / self.degrees_of_freedom(groups))
 
-    def linkage_starts(self) -> list[NDArray[np.int64]]:
-        """Return groupings from average linkage of the standardised residuals of the model without groups."""
+    def linkage_starts(self, price_of_pair: float) -> list[NDArray[np.int64]]:
+        """Return groupings from average linkage of the standardised residuals of the model without groups.
+
+        Of many voters, the first has the groups whose voters deviate in the mean by what would pay for a pair.
+        """
         if self.m <= _ENUMERATED_UP_TO:
             return []
         standardised = np.sqrt(self.weight) * (self.covariance - np.outer(self.flat, self.flat))
         np.fill_diagonal(standardised, 0.0)
-        distance = standardised.max() - standardised
+        largest = standardised.max()
+        distance = largest - standardised
         np.fill_diagonal(distance, 0.0)
         tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
         starts = [relabel(fcluster(tree, count, "maxclust")) for count in (2, 3, 4, 6, 10) if count < self.m]
         if self.m > _FEW_STARTS_FROM:
             starts = sorted(starts, key=lambda start: self.fit(start, 20, 1e-3)[0])[:1]
+        if self.m > MANY_VOTERS:
+            starts.insert(0, relabel(fcluster(tree, largest - np.sqrt(price_of_pair), "distance")))
         return [*starts, self._strongest()]
 
     def _strongest(self) -> NDArray[np.int64]:
@@ -222,24 +234,40 @@ class _Problem:
             if reading.groups.max() > 0 and (key not in found or reading.objective < found[key].objective):
                 found[key] = reading
 
-        descent = Descent(self.covariance, self.weight, self.lowest, price)
+        descent = Descent(self.data, price)
         keep(self._reading(np.arange(self.m), price))
         for number, start in enumerate(starts):
             tell("searching for groups", number / len(starts))
+            if number and self.m > MANY_VOTERS:
+                best = min(found.values(), key=lambda reading: reading.objective)
+                if len(self.near([best, self._reading(start, price, 12)])) == 1:
+                    continue
             keep(self.search(start, descent))
         tried: set[bytes] = set()
         while True:
             best = min(found.values(), key=lambda reading: reading.objective)
-            fresh = [groups for groups in rerootings(best.groups) if groups.tobytes() not in tried]
+            most = _REROOTS_TRIED if self.m > MANY_VOTERS else None
+            fresh = [groups for groups in rerootings(best.groups, most) if groups.tobytes() not in tried]
             if not fresh:
                 break
             tried |= {groups.tobytes() for groups in fresh}
             roots = sorted((self._reading(groups, price, 12) for groups in fresh), key=lambda root: root.objective)
-            for root in roots[:_REROOTS_SEARCHED]:
-                keep(self.search(root.groups, descent))
+            for groups in self.near([best, *roots[:_REROOTS_SEARCHED]])[1:]:
+                keep(self.search(groups, descent))
             for root in roots[:_REROOTS_KEPT]:
                 keep(self._reading(root.groups, price))
         return sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
+
+    def near(self, readings: list[Reading]) -> list[NDArray[np.int64]]:
+        """Return the groupings that are worth a descent, the first for certain.
+
+        Of many voters those are left out that are further behind than what all their groups, and those of the first,
+        cost: no move of voters out of groups could pay for that.
+        """
+        first = readings[0]
+        if self.m > MANY_VOTERS:
+            readings = [other for other in readings if other.objective - first.objective <= other.price + first.price]
+        return [reading.groups for reading in readings]
 
     def rooted(self, readings: list[Reading], price: NDArray[np.float64], overdispersion: float) -> list[Reading]:
         """Put the other root of a single group first if it leaves fewer voters in the group; return all readings.
@@ -263,7 +291,7 @@ class _Problem:
 
     def _seated(self, groups: NDArray[np.int64], price: NDArray[np.float64]) -> Reading:
         """Move single voters only, so that the root stays where it is."""
-        descent = Descent(self.covariance, self.weight, self.lowest, price)
+        descent = Descent(self.data, price)
         found, value = descent.seat(self._fitted_start(groups))
         return Reading(found, value, price_of(found, price))
 
@@ -277,7 +305,10 @@ class _Problem:
         if self._partitions is None:  # fitted once: only prices differ from search to search
             rows = set_partitions(self.m) if self._compared is None else self._compared
             sizes = (rows[:, :, None] == np.arange(self.m)).sum(axis=1)
-            values = evaluate_partitions(self.covariance, self.weight, rows, self.flat, self.lowest)
+            values = np.empty(len(rows))
+            room = self._start(np.arange(self.m)).arrays
+            fixed = self.covariance, self.weight, rows, sizes, self.flat, self.lowest
+            evaluate_partitions(*fixed, *room, self.data.everybody, np.empty(self.m), values)
             self._partitions = rows, sizes, values
         partitions, sizes, values = self._partitions
         cost = price[sizes].sum(axis=1)

@@ -1,0 +1,54 @@
+"""What we promise of every answer and of every refusal."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from research.fuzz.campaign import Failure
+
+_LONGEST = 2000  # characters of a message
+Value = TypeVar("Value")
+
+
+class Refused(Exception):
+    """Something was refused as it should be."""
+
+
+def attempt(call: Callable[[], Value]) -> Value:
+    """Return what a call returns; a refusal must be a ValueError or TypeError of one line."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return call()
+    except (ValueError, TypeError, OSError) as error:
+        check_message(str(error))
+        raise Refused(str(error)) from None
+
+
+def check_message(message: str) -> None:
+    """Raise if a message is not one line that a person can read."""
+    if not message.strip():
+        raise Failure("a refusal without a word")
+    if "\n" in message.strip() or len(message) > _LONGEST:
+        raise Failure(f"a refusal of {len(message.splitlines())} lines, {len(message)} characters: {message[:300]!r}")
+    if "Traceback" in message or "object at 0x" in message:
+        raise Failure(f"a refusal that speaks of our own parts: {message[:300]!r}")
+
+
+def check_labels(model: Any, X: Any, n_items: int) -> None:
+    """Raise if labels and probabilities of a fitted model are not what they must be."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        probabilities, labels = model.predict_proba(X), np.asarray(model.predict(X))
+    if probabilities.shape != (n_items, len(model.classes_)) or labels.shape != (n_items,):
+        raise Failure(f"{n_items} rows in, probabilities {probabilities.shape} and labels {labels.shape} out")
+    if not np.isfinite(probabilities).all() or probabilities.min() < 0 or probabilities.max() > 1:
+        raise Failure(f"probabilities from {probabilities.min()} to {probabilities.max()}")
+    if np.abs(probabilities.sum(axis=1) - 1).max() > 1e-9:
+        raise Failure(f"probabilities sum to {probabilities.sum(axis=1).min()} ... {probabilities.sum(axis=1).max()}")
+    if not set(labels.tolist()) <= set(np.asarray(model.classes_).tolist()):
+        raise Failure(f"labels {sorted(set(map(str, labels)))[:5]} that no class has")

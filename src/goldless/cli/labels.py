@@ -1,0 +1,90 @@
+"""Labels of items on their way into a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import goldless as gl
+from goldless.cli.display import line, show
+from goldless.cli.options import Options
+from goldless.cli.work import counted_labels, known_facts, print_notes
+from goldless.io.files import VotesFile
+from goldless.votes.votes import Votes
+from goldless.words import percent, shortened
+
+
+def labels_of(options: Options, model: Any, table: VotesFile) -> tuple[np.ndarray, np.ndarray]:
+    """Return the code of every label and the probabilities of the classes; what is known stays."""
+    votes = table.votes
+    classes = votes.classes.tolist()
+    code_of = {label: code for code, label in enumerate(classes)}
+    codes = np.array([code_of[label] for label in model.predict(votes).tolist()])
+    probability = model.predict_proba(votes)
+    for row, label in known_facts(options, table).get("anchors", {}).items():
+        codes[row], probability[row] = code_of[label], np.eye(len(classes))[code_of[label]]
+    return codes, probability
+
+
+def contradictions(codes: np.ndarray, probability: np.ndarray) -> list[str]:
+    """Say for how many items the label is not the class with the highest probability."""
+    other = int((probability.max(axis=1) > probability[np.arange(len(codes)), codes] + 1e-9).sum())
+    if not other:
+        return []
+    are = "labels are" if other > 1 else "label is"
+    return [
+        f"{other:,} {are} not the class with the highest probability: labels weigh all classes alike, probabilities "
+        "count how frequent each is."
+    ]
+
+
+def support_of(model: Any, votes: Votes) -> np.ndarray:
+    """Return how many voters support the positive class of each item, a group counted once."""
+    codes = np.asarray(votes.codes)
+    groups = np.asarray(getattr(model, "groups_", np.arange(votes.n_voters)))
+    positive = codes == votes.n_classes - 1
+    return np.stack([positive[:, groups == group].any(axis=1) for group in np.unique(groups)], axis=1).sum(axis=1)
+
+
+def balanced_accuracy_of(truth: np.ndarray, codes: np.ndarray) -> float:
+    """Return the balanced accuracy of labels where the truth is known."""
+    known = truth >= 0
+    return round(gl.balanced_accuracy(truth[known], codes[known]), 4)
+
+
+def formulas_in(path: str, *texts: Iterable[Any]) -> list[str]:
+    """Return a warning if a table of text holds what a spreadsheet would run; names are kept as they were given."""
+    if path.lower().endswith((".jsonl", ".ndjson", ".parquet", ".pq")):
+        return []
+    found = next((text for part in texts for text in map(str, part) if _is_formula(text)), None)
+    if found is None:
+        return []
+    return [
+        f"Names are kept as they are, and a spreadsheet would run {shortened(found)!r} as a formula: import the file "
+        "as text."
+    ]
+
+
+def _is_formula(text: str) -> bool:
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
+def print_labelled(options: Options, facts: dict[str, Any]) -> None:
+    """Say how many items got each label, and how good the labels are where the truth is known."""
+    print_notes(facts["how"], facts["warnings"])
+    score = facts.get("balanced_accuracy")
+    scored = "" if score is None else f" Balanced accuracy against the truth: {percent(score)}."
+    labelled = f"Labelled {facts['n_items']:,} items: {counted_labels(facts['labelled'])}.{scored}"
+    if options.output in (None, "-"):
+        show([line(labelled)], sys.stderr)
+    else:
+        show([line(labelled), line(f"Wrote {options.output}.")])

@@ -1,0 +1,47 @@
+"""A short part of the campaign in research/fuzz: damaged files, odd calls, forged models, bombs, hostile names.
+
+The long one is ``research/fuzz/run --minutes 30``; docs/reliability.md has its last figures.
+"""
+
+import pytest
+
+from research.fuzz import bombs, calls, files, models
+from research.fuzz.campaign import Failure, one_trial, run
+from research.fuzz.promises import Refused, attempt, check_message
+
+TRIALS = {files: 60, calls: 60, models: 400}
+SEED = 5
+
+
+@pytest.mark.parametrize("fuzzer", TRIALS, ids=lambda fuzzer: fuzzer.__name__.rpartition(".")[2])
+def test_every_trial_ends_in_an_answer_or_in_one_line(fuzzer, tmp_path):
+    made = fuzzer.prepare(tmp_path)
+    ends = [one_trial(fuzzer, made, SEED, number) for number in range(TRIALS[fuzzer])]
+    assert [end for end in ends if "failed" in end] == []
+    assert {end["outcome"].partition(",")[0] for end in ends} >= {"answered", "refused"}
+
+
+@pytest.mark.parametrize("name", ["forged.npz", "forged.npy", "deep.json", "deep.jsonl", "laughs.xlsx", "real.npz"])
+def test_a_bomb_is_refused_in_one_line(name, tmp_path):
+    bombs._BOMBS[name](tmp_path / name)
+    end = one_trial(bombs, [tmp_path / name], SEED, 0)
+    assert end.get("outcome") == "refused", end
+
+
+def test_a_trial_can_be_made_again(tmp_path):
+    made = files.prepare(tmp_path)
+    assert one_trial(files, made, 1, 7) == one_trial(files, made, 1, 7)
+
+
+def test_trials_run_in_a_process_of_their_own():
+    counts = run("models", 0, 120, most=5)
+    assert counts.n_trials == 5
+    assert counts.failures == []
+
+
+def test_what_counts_as_a_refusal():
+    with pytest.raises(Refused):
+        attempt(lambda: int("x"))
+    for message in ("", "two\nlines", "<ast.Dict object at 0x7f>"):
+        with pytest.raises(Failure):
+            check_message(message)
