@@ -16,6 +16,7 @@ from goldless.report import drawing
 from goldless.report.matrices import decimals_of
 from goldless.report.sentences import METHODS
 from goldless.report.table import as_base64
+from goldless.words import shortened
 
 _STYLES = ("base.css", "tables.css", "pictures.css", "print.css")
 _SCRIPTS = ("base.js", "pairs.js", "items.js", "voters.js", "save.js", "links.js")
@@ -122,7 +123,7 @@ def _whole_names(context: Any, sentence: str) -> Any:
     from markupsafe import Markup, escape
 
     names = {voter["name"] for voter in context["s"]["voters"]}
-    long = sorted({name if len(name) <= 40 else name[:39] + "…" for name in names if len(name) > 3}, key=len)
+    long = sorted({shortened(name) for name in names if len(name) > 3}, key=len)
     if not long:
         return drawing.keep(sentence)
     parts = re.split("(" + "|".join(map(re.escape, reversed(long))) + ")", drawing.keep(sentence))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goldless.diagnosis import AuditOutcome, Diagnosis, diagnose
+from goldless.diagnosis import AuditOutcome, diagnose
 from goldless.estimators.latent import LatentSML
 from goldless.estimators.tree import TreeEstimator
 from goldless.io.encode import encode_votes
@@ -175,15 +175,17 @@ def changes_since(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart
         model, _ = _fitted(replace(table, votes=table.votes.of_voters([now.index(name) for name in common])))
     earlier = other.votes.of_voters([before.index(name) for name in common])
     earlier_model = LatentSML(classes=table.votes.classes.tolist(), at_least=other.at_least)
-    diagnoses: list[Diagnosis] = []
     with python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore")
         later = table.votes.of_voters([now.index(name) for name in common])
-        for one, votes in ((earlier_model.fit(earlier), earlier), (model, later)):
-            diagnoses.append(diagnose(one, votes, resamples=0))
+        first, second = (
+            diagnose(one, votes, resamples=0)
+            for one, votes in ((earlier_model.fit(earlier), earlier), (model, later))
+        )
     return against_part(
-        *diagnoses,
-        title=Path(other.name).name,
+        first,
+        second,
+        title="the earlier batch" if other.name == "votes" else Path(other.name).name,
         only_before=[name for name in before if name not in set(common)],
         only_after=[name for name in now if name not in set(common)],
     )
