@@ -288,7 +288,9 @@ def _engine(parser: argparse.ArgumentParser) -> None:
         "files)",
     )
     group.add_argument(
-        "--scheduler", metavar="ADDRESS", help="address of the Dask scheduler or Spark master (default: start workers here)"
+        "--scheduler",
+        metavar="ADDRESS",
+        help="address of the Dask scheduler or Spark master (default: start workers here)",
     )
 
 

@@ -35,8 +35,8 @@ from goldless.votes.votes import Votes, find_items
 class VoteStream:
     r"""Votes that are read block by block, and never all at once.
 
-    Every estimator takes it for X. A path, a callable, an iterable of blocks, a Dask or Spark collection may also be passed
-    to an estimator as it is; this class is for those that need an option.
+    Every estimator takes it for X. A path, a callable, an iterable of blocks, a Dask collection or a Spark DataFrame
+    may also be passed to an estimator as it is; this class is for those that need an option.
 
     Parameters
     ----------

@@ -72,9 +72,7 @@ def open_spark(
 
     def open_in(alphabet: Alphabet) -> Passes:
         pack = _Pack(alphabet, voters, n_voters, titled, names)
-        engine = SparkEngine(
-            lambda: mapped(frame, partial(packed_rows, pack)), n_voters, len(alphabet), progress
-        )
+        engine = SparkEngine(lambda: mapped(frame, partial(packed_rows, pack)), n_voters, len(alphabet), progress)
 
         def rows(function: Callable[[Rows], Any]) -> Iterator[tuple[Any, Beside]]:
             return results_in_batches(frame, partial(pack.answers, function))

@@ -122,7 +122,19 @@ def refit(
 
 @compiled
 def evaluate_partitions(
-    covariance, weight, partitions, sizes, flat_loading, lowest, label, size, loading, coupling, chosen, outside, result
+    covariance,
+    weight,
+    partitions,
+    sizes,
+    flat_loading,
+    lowest,
+    label,
+    size,
+    loading,
+    coupling,
+    chosen,
+    outside,
+    result,
 ):
     """Fill Q of every partition (rows of labels below m), each fitted from the flat loadings.
 

@@ -113,7 +113,9 @@ def _common_bits(left, right, symmetric, counts):
             for k in range(n_words):
                 word = left[i, k] & right[j, k]
                 word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-                word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+                word = (word & np.uint64(0x3333333333333333)) + (
+                    (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+                )
                 word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
                 total += (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
             counts[i, j] = total

@@ -266,9 +266,7 @@ class _Problem:
         """
         first = readings[0]
         if self.m > MANY_VOTERS:
-            readings = [
-                other for other in readings if other.objective - first.objective <= other.price + first.price
-            ]
+            readings = [other for other in readings if other.objective - first.objective <= other.price + first.price]
         return [reading.groups for reading in readings]
 
     def rooted(self, readings: list[Reading], price: NDArray[np.float64], overdispersion: float) -> list[Reading]:
