@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -688,3 +689,47 @@ def test_nothing_of_a_merge_stays_behind(parts, tmp_path, monkeypatch):
     del stream, source
     gc.collect()
     assert not list(tmp_path.glob("goldless-*"))
+
+
+def test_a_diagnosis_of_a_stream_says_what_was_drawn(monkeypatch):
+    """Of a stream that is too long for memory a random sample is looked at, and its rows are those of the stream."""
+    from goldless.estimators import sampled
+
+    X, _ = gl.simulate_votes(6000, groups=[4] + [1] * 6, random_state=0)
+    names = np.array([f"case {i}" for i in range(6000)])
+    frames = [pd.DataFrame(X[i : i + 1000], index=names[i : i + 1000]) for i in range(0, 6000, 1000)]
+    model = gl.LatentSML().fit(X)
+    whole = gl.diagnose(model, X, resamples=0)
+    assert gl.diagnose(model, gl.VoteStream(frames), resamples=0).verdict == whole.verdict  # all of it fits
+    monkeypatch.setattr(sampled, "ITEMS_DRAWN", 3000)
+    drawn = gl.diagnose(model, gl.VoteStream(frames), resamples=0)
+    assert drawn.n_items == 3000
+    assert "random sample of 3,000 of 6,000 items" in drawn.cannot_tell[-1]
+    wider = np.diff(drawn.sensitivity_interval).mean() / np.diff(whole.sensitivity_interval).mean()
+    assert 1.2 < wider < 1.7  # about the root of two
+    assert max(drawn.next_to_label) > 3000
+    found = sampled.in_memory(model, gl.VoteStream(frames))
+    np.testing.assert_array_equal(found.votes.items, names[found.rows])
+    np.testing.assert_array_equal(found.votes.classes[found.votes.codes], X[found.rows])
+
+
+@pytest.mark.parametrize("n_voters", [9, 17])
+def test_all_patterns_of_few_voters_are_counted_in_a_table(n_voters):
+    """The same sketch and the same patterns as by collapsing."""
+    from goldless.votes.engine import StreamEngine
+    from goldless.votes.rows import Rows
+    from goldless.votes.sketch import Sketch, count_all_patterns, count_stream
+
+    X, _ = gl.simulate_votes(300_000, groups=[3] + [1] * (n_voters - 3), random_state=1)
+    codes = (X == 1).astype(np.int8)
+    stream = StreamEngine(
+        lambda: (partial(Rows.of, codes[i : i + 65_536], 2) for i in range(0, 300_000, 65_536)), n_rows=300_000
+    )
+    table = count_all_patterns(stream, n_voters, 2)
+    expected, _ = count_stream(stream, None)
+    found = Sketch.of(table, patterns=table)
+    np.testing.assert_array_equal(found.pairs.tables, expected.pairs.tables)
+    np.testing.assert_array_equal(found.table.bits, expected.table.bits)
+    np.testing.assert_array_equal(found.table.counts, expected.table.counts)
+    codes[299_999, 0] = -1
+    assert count_all_patterns(stream, n_voters, 2) is None  # a vote is missing
