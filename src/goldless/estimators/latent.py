@@ -386,7 +386,7 @@ class LatentSML(TreeEstimator):
         Returns
         -------
         tuple of Panel
-            With ``to_frame()`` to see them as a frame; each has ``voters``, ``cost``, ``balanced_accuracy``,
+            With ``to_frame()`` to see them as a frame. Each has ``voters``, ``cost``, ``balanced_accuracy``,
             ``vote_accuracy`` and ``effective_votes``. Without labels these are estimates: use them to compare panels.
         """
         check_is_fitted(self)

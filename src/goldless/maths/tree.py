@@ -52,6 +52,14 @@ class TreeModel:
     Codes are int8: -1 missing, then 0 to V - 1. Missing votes are skipped, that is, taken to say nothing about Y. Of
     a voter and its copies, the first that voted counts. :func:`LatentModel` makes the model of two classes from
     rates.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0)
+    >>> tree = gl.LatentSML(structure=[0] * 4 + list(range(1, 9))).fit(X).latent_model_
+    >>> tree.n_groups, tree.confusion.shape
+    (9, (12, 2, 2))
     """
 
     groups: NDArray[np.int64]

@@ -160,14 +160,18 @@ class JsonFormat:
         """Read files."""
         try:
             return self.read([parse_json(file) for file in files], options)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            names = ", ".join(file.name for file in files[:3])
-            raise VotesError(
-                "schema",
-                f"{names} looks like {self.title} but is not: {type(error).__name__} {error}",
-                "as-json",
-                {"file": names},
-            ) from None
+        except NOT_THE_SCHEMA as error:
+            raise not_the_schema(files, self.title, error) from None
+
+
+NOT_THE_SCHEMA = (KeyError, TypeError, AttributeError, IndexError)
+
+
+def not_the_schema(files: Sequence[File], title: str, error: Exception) -> VotesError:
+    """Return the error of files that have the keys of a format and not its shape."""
+    names = ", ".join(file.name for file in files[:3])
+    seen = f"{names} looks like {title} but is not: {type(error).__name__} {error}"
+    return VotesError("schema", seen, "as-json", {"file": names})
 
 
 # -- from values to tables ----------------------------------------------------------------------------------
@@ -200,8 +204,8 @@ def find_records(document: Document) -> tuple[list[dict], str]:
         shared = set.intersection(*(set(inner) for inner in value.values()))
         rows = {key: None for inner in value.values() for key in inner}
         if len(rows) > len(value) and not any(isinstance(v, dict | list) for i in value.values() for v in i.values()):
-            found = [{"item": row, **{key: inner.get(row) for key, inner in value.items()}} for row in rows]
-            return found, "one object per voter"
+            turned = [{"item": row, **{key: inner.get(row) for key, inner in value.items()}} for row in rows]
+            return turned, "one object per voter"
         if shared or len(rows) < len(value):
             return [{"item": key, **inner} for key, inner in value.items()], ""
     lists = [inner for inner in value.values() if isinstance(inner, list)]
