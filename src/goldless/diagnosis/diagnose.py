@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -164,8 +164,8 @@ def diagnose(
     questions = questions_of(panel.fitted, panel.votes.codes, weights=panel.weights)
     wrong_alike = _same_wrong_answer(panel)
     cannot_tell = what_is_open(panel, readings)
-    if panel.remark:
-        cannot_tell = [*cannot_tell, panel.remark]
+    if panel.unseen:
+        cannot_tell = [panel.unseen, *cannot_tell]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
     use, advice, said = verdict(
         expected, contests, cannot_tell, (independence, fit), public[panel.voters], public, type(model).__name__

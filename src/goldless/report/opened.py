@@ -61,7 +61,7 @@ class Opened:
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
-        model, votes, rows, columns, remark = looked_at(model, votes)
+        model, votes, rows, columns, remark, _ = looked_at(model, votes)
         return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, columns, remark)
 
     @property
