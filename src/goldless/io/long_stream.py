@@ -161,7 +161,14 @@ class LongTable:
             + "."
         )
         return VoteSource(
-            alphabet, voters, len(voters), open_in, memory_limit, how=how, item_title=files.roles.item, lists=lists
+            alphabet,
+            voters,
+            len(voters),
+            open_in,
+            memory_limit,
+            how=how,
+            item_title=files.roles.item or "item",
+            lists=lists,
         )
 
     def _label_column(self) -> Column:
