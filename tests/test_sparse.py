@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import goldless as gl
+from goldless.fitting.crowd import main_voters
 from goldless.kernels.sparse import SparseCodes, tally, weighted_votes
 from goldless.maths.tree import TreeModel
+from goldless.report import summarize
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.passes import VoteSums, grouped
 from goldless.votes.rows import PatternTable
@@ -264,3 +266,17 @@ def test_sums_over_lists_need_no_matrix(monkeypatch):
     for make in (gl.MajorityVote, gl.DawidSkene, gl.LatentSML):
         make().fit(lists).predict_proba(lists)
     assert VoteSums.of_table(SparseRows.of(lists.codes, 3)).n_items == 500
+
+
+def test_a_page_of_a_crowd_shows_those_that_matter_and_gives_no_advice_from_few_votes():
+    codes = crowd(1500, 600, 3, 0.97)
+    _, lists = both_ways(codes, 3)
+    model = gl.LatentSML().fit(lists)
+    summary = summarize(model, lists, families=[f"family {voter % 3}" for voter in range(600)], resamples=0)
+    assert len(summary["voters"]) == 60
+    assert summary["diagnosis"]["use"] == "unknown"
+    assert any("60 of 600 voters" in warning and "worse than chance" in warning for warning in summary["warnings"])
+    columns = main_voters(model.fitted_, lists.codes)
+    n_votes = (codes >= 0).sum(axis=0)
+    accuracy = np.where(n_votes >= 20, model.balanced_accuracy_, np.nan)
+    assert {np.nanargmax(accuracy), np.nanargmin(accuracy), n_votes.argmax()} <= set(columns.tolist())

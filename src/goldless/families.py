@@ -43,7 +43,7 @@ def families_of(voters: Sequence[str], families: Any = None) -> tuple[str | None
     return tuple(_text(family) for family in given)
 
 
-def families_shown(families: Any, shown: Iterable[str], columns: Sequence[int] | None) -> Any:
+def families_shown(families: Any, shown: Iterable[str], columns: Any) -> Any:
     """Return what is said of families for those voters of a crowd that are shown; ``columns`` is None for all."""
     if columns is None or families is None or isinstance(families, str):
         return families

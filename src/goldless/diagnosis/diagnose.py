@@ -168,8 +168,8 @@ def diagnose(
     questions = questions_of(panel.fitted, panel.votes.codes, weights=panel.weights)
     wrong_alike = _same_wrong_answer(panel)
     cannot_tell = what_is_open(panel, readings)
-    if panel.remark:
-        cannot_tell = [*cannot_tell, panel.remark]
+    if panel.unseen:
+        cannot_tell = [panel.unseen, *cannot_tell]
     if drawn.remark:
         cannot_tell = [*cannot_tell, drawn.remark]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)

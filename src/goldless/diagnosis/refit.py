@@ -67,8 +67,8 @@ class PanelVotes:
         How many items each row stands for.
     columns : ndarray of shape (n_voters,) or None
         Which voters of the model these are, if some are left out.
-    remark : str
-        What was left out of a crowd, in a sentence.
+    unseen : str
+        Why what is seen of a crowd says little of its labels, in words.
     said : Said or None
         What the numbers of every pattern say, if the votes are numbers that were cut.
     """
@@ -80,7 +80,7 @@ class PanelVotes:
     known: KnownFacts
     weights: NDArray[np.int64] | None = None
     columns: NDArray[np.int64] | None = None
-    remark: str = ""
+    unseen: str = ""
     said: Said | None = None
 
     @classmethod
@@ -97,7 +97,7 @@ class PanelVotes:
         counts = as_counts(sample_weight, votes.n_items)
         weights = count_listed(votes, counts, getattr(model, "at_least", None))
         n_items = votes.n_items
-        model, votes, rows, columns, remark = looked_at(model, votes)
+        model, votes, rows, columns, _, unseen = looked_at(model, votes)
         fitted, codes = model.fitted_, dense_codes(votes.codes)
         weights = weights if rows is None or weights is None else weights[rows]
         labels = row_labels(fitted.facts, n_items)
@@ -116,7 +116,7 @@ class PanelVotes:
         known = KnownFacts.of(fitted, labels, voters)
         if known.class_prior is None and _one_sided(table, voters):  # the fit took the classes for equally frequent
             known = replace(known, class_prior=np.full(fitted.n_classes, 1 / fitted.n_classes))
-        return cls(model, votes, table, voters, known, weights, columns, remark, said)
+        return cls(model, votes, table, voters, known, weights, columns, unseen, said)
 
     @property
     def fitted(self) -> Fitted:

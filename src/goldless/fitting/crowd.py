@@ -17,6 +17,7 @@ from goldless.votes.votes import Votes
 
 MOST_SHOWN = 60
 _SHOWN_OF_A_KIND = 12  # the best, and the worst
+_ENOUGH_SEEN = 0.5  # share of the votes that those shown must cast for figures of them to say something of all
 _VOTES_TO_JUDGE = 20  # of a voter that may be called one of the best or the worst
 _CELLS_IN_MEMORY = 1 << 27  # items times voters that may be made dense for a diagnosis
 
@@ -36,18 +37,19 @@ def main_voters(fitted: Fitted, codes: SparseCodes, most: int = MOST_SHOWN) -> N
     return np.sort(np.fromiter(dict.fromkeys(wanted), dtype=np.int64)[:most])
 
 
-def _remark(fitted: Fitted, codes: SparseCodes, columns: NDArray[np.int64]) -> str:
-    """Say who is shown of a crowd, and what the others are like."""
+def _words(fitted: Fitted, codes: SparseCodes, columns: NDArray[np.int64]) -> tuple[str, str]:
+    """Say who is shown of a crowd and what the others are like; and if they cast few votes, what cannot be told."""
     n_votes = np.bincount(codes.voters, minlength=fitted.n_voters)
-    share = 100 * n_votes[columns].sum() / max(codes.n_votes, 1)
+    share = float(n_votes[columns].sum() / max(codes.n_votes, 1))
     worse = int((fitted.recalls.mean(axis=1) < 1 / fitted.n_classes)[fitted.informative].sum())
-    return (
-        f"Figures and labels here are of {len(columns)} of {fitted.n_voters:,} voters, with {share:.0f} % of the "
-        "votes: those in groups, the best and the worst of those with enough votes, and those with most votes. "
-        "The combined labels of all voters rest on more. "
+    shown = f"{len(columns)} of {fitted.n_voters:,} voters, with {100 * share:.1f} % of the votes"
+    remark = (
+        f"Figures and labels here are of {shown}: those in groups, the best and worst of those with enough votes, "
+        "and those with most votes. The combined labels of all voters rest on more. "
         f"Of all voters {int((n_votes < _VOTES_TO_JUDGE).sum()):,} have fewer than {_VOTES_TO_JUDGE} votes, and "
         f"{worse:,} are estimated to be worse than chance."
     )
+    return remark, "" if share >= _ENOUGH_SEEN else f"this crowd is looked at through {shown}"
 
 
 class LookedAt(NamedTuple):
@@ -65,6 +67,8 @@ class LookedAt(NamedTuple):
         Which voters these are; None for all.
     remark : str
         What was left out, in a sentence; empty if nothing.
+    unseen : str
+        Why that says little of the labels, in words; empty if it says enough.
     """
 
     model: Any
@@ -72,6 +76,7 @@ class LookedAt(NamedTuple):
     rows: NDArray[np.int64] | None = None
     columns: NDArray[np.int64] | None = None
     remark: str = ""
+    unseen: str = ""
 
 
 def looked_at(model: Any, votes: Votes) -> LookedAt:
@@ -100,5 +105,5 @@ def looked_at(model: Any, votes: Votes) -> LookedAt:
         Votes(table.codes[table.inverse], votes.classes, names, items),
         rows,
         columns,
-        _remark(fitted, codes, columns),
+        *_words(fitted, codes, columns),
     )

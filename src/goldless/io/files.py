@@ -160,7 +160,9 @@ def read_table(source: Any, options: ReadOptions) -> VotesFile:
     if isinstance(source, VotesFile):
         return source
     if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
-        return _read_files(source, options)
+        found = _read_files(source, options)
+        pa.default_memory_pool().release_unused()  # the columns are gone, and a fit needs the memory
+        return found
     found = _finish(_read_memory(source), options, "votes", ())
     names = own_index(source)
     if names is None or found.votes.items is not None or len(names) != found.n_items:

@@ -163,7 +163,14 @@ class LongTable:
         )
         how = with_changes(how, self.merged.n_changed, files.options, "the most frequent")
         return VoteSource(
-            alphabet, voters, len(voters), open_in, memory_limit, how=how, item_title=files.roles.item, lists=lists
+            alphabet,
+            voters,
+            len(voters),
+            open_in,
+            memory_limit,
+            how=how,
+            item_title=files.roles.item or "item",
+            lists=lists,
         )
 
     def _label_column(self) -> Column:

@@ -176,7 +176,7 @@ class LongNames:
 
     def joined(self, other: LongNames) -> LongNames:
         """Return the names of these lines and of later ones."""
-        both = LongNames(*(Names(own.values) for own in (self.voters, self.labels, self.truths)))
+        both = LongNames(Names(self.voters.values), Names(self.labels.values), Names(self.truths.values))
         for own, more in ((both.voters, other.voters), (both.labels, other.labels), (both.truths, other.truths)):
             if more.values is not None:
                 own.add(more.values)

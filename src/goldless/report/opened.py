@@ -70,7 +70,7 @@ class Opened:
         if isinstance(X, CutVotes) and X.said is not None:
             table, said = X.said.collapsed(dense_codes(X.codes), None)
             return cls(model, X, table, drawn.rows, remark=drawn.remark, said=said)
-        model, votes, rows, columns, remark = looked_at(model, votes)
+        model, votes, rows, columns, remark, _ = looked_at(model, votes)
         remark = " ".join(filter(None, [drawn.remark, remark]))
         if drawn.rows is not None:
             rows = drawn.rows if rows is None else drawn.rows[rows]

@@ -126,7 +126,7 @@ def _apply(function: Callable[[Rows], Any], rows: Rows | NewLabels) -> Any:
     if isinstance(rows, NewLabels):
         return rows
     if isinstance(rows, SparseRows):
-        return function(rows)  # type: ignore[arg-type]
+        return function(rows)
     return MemoryEngine([rows]).sum(function) if rows.n_rows else function(rows)
 
 

@@ -20,7 +20,7 @@ CHUNK_ROWS = 1 << 16  # what is made of so many rows stays in the cache
 class Engine(Protocol):
     """Votes that can be gone through many times."""
 
-    def sum(self, function: Callable[[Rows], Any]) -> Any:
+    def sum(self, function: Callable[[Any], Any]) -> Any:
         """Apply a function to all rows, some at a time, and add the results, in the order of the rows.
 
         Results are arrays, numbers, tuples of these, or anything else that adds. The function may run in threads
