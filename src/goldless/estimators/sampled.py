@@ -48,6 +48,6 @@ def in_memory(model: Any, X: Any) -> InMemory:
     return InMemory(
         drawn.votes,
         drawn.rows,
-        f"Read from a random sample of {len(drawn.rows):,} of {drawn.n_rows:,} items: tests and intervals are those of "
-        "the sample, wider than those of all items.",
+        f"Read from a random sample of {len(drawn.rows):,} of {drawn.n_rows:,} items: tests and intervals are those "
+        "of the sample, wider than those of all items.",
     )
