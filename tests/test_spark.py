@@ -152,7 +152,8 @@ def test_wrong_columns_are_named(spark):
 def test_the_command_line_combines_on_spark(spark, small, tmp_path):
     path, votes = small
     output = tmp_path / "labels.csv"
-    assert main(["combine", str(path), "--engine", "spark", "-o", str(output), "-q"]) == 0
+    words = ["combine", str(path), "--engine", "spark", "--id-column", "case", "-o", str(output), "-q"]
+    assert main(words) == 0
     labels = pd.read_csv(output)
     assert labels["case"].tolist()[:2] == ["case 0", "case 1"]
     np.testing.assert_array_equal(labels["label"], gl.LatentSML().fit(votes).predict(votes))

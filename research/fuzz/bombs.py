@@ -75,6 +75,10 @@ def _forged_npz(path: Path) -> None:
         packed.writestr("votes.npy", _npy((10**6, 10**6)) + b"\0" * 64)
 
 
+def _forged_npy(path: Path) -> None:
+    path.write_bytes(_npy((10**6, 10**6)) + b"\0" * 64)
+
+
 def _parquet(path: Path) -> None:
     block = pa.table(
         {f"v{i}": pa.DictionaryArray.from_arrays(pa.array(np.zeros(1 << 22, np.int8)), ["a"]) for i in range(8)}
@@ -126,7 +130,7 @@ _BOMBS: dict[str, Callable[[Path], None]] = {
     "sites.vcf.gz": lambda path: _gzip(path, b"##fileformat=VCFv4.2\n", b"##x\n" * (1 << 18), 5000),
     "real.npz": lambda path: _zip(path, {"votes.npy": (_npy((10**4, 10**5), "|i1") + _ZEROS, 300)}),
     "forged.npz": _forged_npz,
-    "forged.npy": lambda path: path.write_bytes(_npy((10**6, 10**6)) + b"\0" * 64) and None,
+    "forged.npy": _forged_npy,
     "rows.parquet": _parquet,
     "deep.json": _deep,
     "deep.jsonl": _deep_lines,

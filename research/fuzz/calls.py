@@ -79,7 +79,7 @@ def estimator(rng: np.random.Generator) -> Any:
     """Return an estimator with parameters that may not go together."""
     kind = ["auto", "labels", "ordinal", "probabilities", "scores"][rng.integers(5) if rng.random() < 0.3 else 0]
     missing = [None, None, 0, -1, "a"][rng.integers(5)]
-    common = {} if missing is None else {"missing": missing}
+    common: dict[str, Any] = {} if missing is None else {"missing": missing}
     choice = rng.integers(5)
     if choice == 0:
         return gl.MajorityVote(kind=kind, **common)
@@ -87,7 +87,7 @@ def estimator(rng: np.random.Generator) -> Any:
         return gl.DawidSkene(kind=kind, **common)
     if choice == 2:
         return gl.SpectralMetaLearner(**common)
-    structure = ["search", "search", "independent", "paper", [0, 0, 0, 1, 2, 3]][rng.integers(5)]
+    structure: Any = ["search", "search", "independent", "paper", [0, 0, 0, 1, 2, 3]][rng.integers(5)]
     return gl.LatentSML(kind=kind, structure=structure, decision=["ml", "map"][rng.integers(2)], **common)
 
 

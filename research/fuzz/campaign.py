@@ -143,7 +143,7 @@ def _lines(process: subprocess.Popen) -> Iterator[dict]:
 
 def do_trials(name: str, seed: int, first: int, seconds: float, most: int) -> None:
     """Do trials in this process, one line for each begin and end."""
-    fuzzer: Fuzzer = import_module(f"research.fuzz.{name}")  # type: ignore[assignment]
+    fuzzer: Fuzzer = import_module(f"research.fuzz.{name}")
     say = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is tried may print
     with tempfile.TemporaryDirectory() as made_in:

@@ -12,6 +12,7 @@ import sqlite3
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -77,7 +78,7 @@ def by_command_line(path: Path, rng: np.random.Generator) -> str:
     out, said = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
         try:
-            code = main([command, str(path)])
+            code: Any = main([command, str(path)])
         except SystemExit as stopped:
             code = stopped.code
     if code == 0:

@@ -24,7 +24,7 @@ _ODD: list[Any] = [
 
 def prepare(folder: Path) -> list[tuple[str, Any]]:
     """Save a model of each kind; return the files as text, each with the votes it is asked about."""
-    made = []
+    made: list[tuple[str, Any]] = []
     binary, truth = gl.simulate_votes(300, groups=[4, 3, 1, 1, 1], random_state=0)
     three = np.random.default_rng(0).integers(0, 3, (200, 5))
     three[:, 1:] = np.where(np.random.default_rng(1).random((200, 4)) < 0.7, three[:, :1], three[:, 1:])

@@ -79,6 +79,8 @@ def search_structure(
     finds: second moments determine a tree without a root, so "the group hangs on alpha and the rest on Y" and its
     reverse must both be tried. Up to nine voters all partitions are compared. With three voters there is nothing to
     find, and with four or five much stays open: see :func:`~goldless.maths.structure.partitions.indistinguishable`.
+    Of more than 300 voters the first start has the groups that linkage joins at the price of a pair, in place of no
+    groups, and a descent is made from another start only if it is near the best found (``_Problem.near``).
 
     With a single group the two roots are the same distribution. If they are nearly as good (three voters placed
     otherwise would reverse them), the one is taken that leaves fewer voters in the group when each is seated where
@@ -90,8 +92,9 @@ def search_structure(
         alone = np.arange(problem.m)
         readings = [Reading(alone, problem.fit(alone)[0], 0.0)]
         return problem.structure(readings, overdispersion=1.0, price=group_prices(problem.m, log_n))
-    alone = [] if problem.m > MANY_VOTERS else [np.arange(problem.m)]
-    candidates = [*alone, *(relabel(start) for start in starts)]
+    candidates = [relabel(start) for start in starts]
+    if problem.m <= MANY_VOTERS:
+        candidates.insert(0, np.arange(problem.m))
     with part("searching for groups", 0.0, 0.6):
         price = group_prices(problem.m, log_n)
         rich = problem.best_readings(price, [*candidates, *problem.linkage_starts(price[2])])
