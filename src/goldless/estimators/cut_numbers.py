@@ -47,10 +47,10 @@ class Said(NamedTuple):
         weight = np.ones(len(codes)) if counts is None else counts.astype(np.float64)
         items = np.maximum(np.bincount(table.inverse, weight, table.n_patterns), 1e-300)
         posterior = [np.bincount(table.inverse, weight * of, table.n_patterns) / items for of in self.posterior.T]
-        labels = table.codes[:, -3:].T.astype(np.int64)
-        for _ in labels:
+        labels, flat, consensus = table.codes[:, -3:].T.astype(np.int64)
+        for _ in ("labels", "flat", "consensus"):
             table = table.without_last_voter()
-        return table, Said(*labels, np.stack(posterior, axis=1), self.calibration)
+        return table, Said(labels, flat, consensus, np.stack(posterior, axis=1), self.calibration)
 
 
 @dataclass(frozen=True, eq=False)

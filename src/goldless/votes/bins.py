@@ -95,7 +95,7 @@ def distinct_numbers(
     if high - low < _FEW_WHOLE and (numbers == np.floor(numbers)).all():  # grades: counted without sorting
         counts = np.bincount((numbers - low).astype(np.int64), weights)
         found = np.flatnonzero(np.bincount((numbers - low).astype(np.int64)) if weights is not None else counts)
-        return low + found, counts[found].astype(np.float64)
+        return (low + found).astype(np.float64), counts[found].astype(np.float64)
     if weights is None:
         values, counts = np.unique(numbers, return_counts=True)
     else:
