@@ -12,9 +12,10 @@ import goldless as gl
 from goldless.diagnosis.compare import holm
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.information import PatternScores
+from goldless.diagnosis.intervals import interval
 from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
 from goldless.fitting.solve import fit_groups
-from goldless.maths.correlations import effective_votes, uniqueness, within_class_correlations
+from goldless.maths.correlations import class_correlations, effective_votes, uniqueness, within_class_correlations
 from goldless.maths.em import Dirichlet
 from goldless.maths.tree import LatentModel, TreeModel
 from goldless.votes.passes import VoteSums
@@ -559,3 +560,21 @@ def test_batches_must_have_the_same_voters(simulated, fitted, diagnosis):
 
 def test_holm():
     np.testing.assert_allclose(holm(np.array([0.01, 0.04, np.nan, 0.03])), [0.03, 0.06, np.nan, 0.06])
+
+
+def test_what_chance_lets_pass_is_taken_out_of_the_effective_votes(rng):
+    """Of independent voters some pairs look clearly correlated; the interval must still hold all of them."""
+    labels = rng.integers(0, 2, 1_000)
+    codes = np.where(rng.random((1_000, 12)) < 0.8, labels[:, None], 1 - labels[:, None]).astype(np.int8)
+    found = class_correlations(codes, np.stack([labels == 0, labels == 1]).astype(float))
+    worth, variance = found.effective_votes_beside_chance()
+    seen = [effective_votes(of) for of in (*found.clear().by_class, found.clear().pooled)]
+    assert (worth >= seen).all()
+    assert (variance > 0).all()
+    assert (np.log(12 / worth) < 4 * np.sqrt(variance)).all()
+
+
+def test_an_interval_near_certainty_is_as_wide_as_its_error():
+    (low, high), (other_low, other_high) = interval([1 - 1e-6, 0.7], [1e-3, 1e-3], [1.0, 0.7])
+    assert 0.98 < low < high == 1
+    assert other_high - other_low == pytest.approx(2 * 1.96e-3, rel=1e-3)

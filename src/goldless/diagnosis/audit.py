@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from goldless.diagnosis.audit_design import make_design, margins_of
 from goldless.diagnosis.audit_estimate import DRAWS, Sample, estimates, intervals
-from goldless.errors import VotesError
+from goldless.errors import LabelsAtRiskWarning, VotesError
 from goldless.shown import Shown
 
 TARGETS = ("balanced_accuracy", "accuracy", "recall", "class_balance")
@@ -61,7 +62,9 @@ def audit(model: Any, X: Any, n: int = 30, *, random_state: int | np.random.Gene
         raise ValueError(f"an audit draws 2 items or more, got n={n}")
     rng = np.random.default_rng(random_state)
     classes = np.asarray(model.classes_)
-    labels = _codes(classes, model.predict(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelsAtRiskWarning)  # an audit is the check that it asks for
+        labels = _codes(classes, model.predict(X))
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     if scores.ndim == 1:
         scores = np.stack([-scores / 2, scores / 2], axis=1)
