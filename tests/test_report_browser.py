@@ -224,6 +224,12 @@ def test_no_sideways_scroll_on_a_phone(browser, pages, name, dark):
     assert wide == []
 
 
+@pytest.mark.parametrize("name", ["hostile", "classes"])
+def test_no_sideways_scroll_on_a_tablet(browser, pages, name):
+    show(browser, pages / f"{name}.html", width=800)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == 800
+
+
 def test_light_and_dark_differ_and_can_be_read(browser, pages):
     seen = []
     for dark in (False, True):
@@ -245,6 +251,11 @@ def test_on_paper_nothing_is_cut_off(browser, pages):
         ".filter(e => e.scrollHeight > e.clientHeight + 2).length"
     )
     assert cut == 0
+    rows, height = browser.execute_script(
+        "return [document.querySelectorAll('#item-rows .row').length,"
+        " document.getElementById('item-table').getBoundingClientRect().height]"
+    )
+    assert height < 40 * (rows + 4)  # no empty pages where rows are that are not drawn
 
 
 def test_names_are_not_broken_over_lines(browser, pages):
