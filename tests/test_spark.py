@@ -90,13 +90,22 @@ def test_a_spark_frame_is_the_frame(spark, frame, folder, in_memory, tmp_path):
     np.testing.assert_array_equal(labels.column("label").to_numpy(), expected)
 
 
-def test_known_labels_are_rows_of_the_frame(spark, frame, folder):
-    votes = gl.VoteStream(read(spark, folder), id_column="case")
-    rows = votes.find_rows(["case 7", "case 70000"])
-    assert rows == {"case 7": 7, "case 70000": 70_000}
-    anchors = {7: 1, 70_000: 0, 149_999: 1}
-    one = gl.LatentSML().fit(votes, anchors=anchors)
-    other = gl.LatentSML().fit(frame.drop(columns="case"), anchors=anchors)
+@pytest.fixture(scope="module")
+def small(frame, tmp_path_factory):
+    """The first items in two files, and as a frame without their names."""
+    path = tmp_path_factory.mktemp("few")
+    for number, start in enumerate((0, 2500)):
+        part = frame.iloc[start : start + 2500]
+        parquet.write_table(pa.Table.from_pandas(part, preserve_index=False), path / f"{number}.parquet")
+    return path, frame.iloc[:5000].drop(columns="case")
+
+
+def test_known_labels_are_rows_of_the_frame(spark, small):
+    path, votes = small
+    stream = gl.VoteStream(read(spark, path), id_column="case")
+    assert stream.find_rows(["case 7", "case 4000"]) == {"case 7": 7, "case 4000": 4000}
+    anchors = {7: 1, 4000: 0, 4999: 1}
+    one, other = gl.LatentSML().fit(stream, anchors=anchors), gl.LatentSML().fit(votes, anchors=anchors)
     np.testing.assert_allclose(one.sensitivity_, other.sensitivity_, rtol=0, atol=1e-9)
 
 
@@ -140,9 +149,10 @@ def test_wrong_columns_are_named(spark):
         gl.LatentSML().fit(frame.where("a > 5"))
 
 
-def test_the_command_line_combines_on_spark(spark, frame, folder, in_memory, tmp_path, capsys):
+def test_the_command_line_combines_on_spark(spark, small, tmp_path):
+    path, votes = small
     output = tmp_path / "labels.csv"
-    assert main(["combine", str(folder), "--engine", "spark", "-o", str(output), "-q"]) == 0
+    assert main(["combine", str(path), "--engine", "spark", "-o", str(output), "-q"]) == 0
     labels = pd.read_csv(output)
     assert labels["case"].tolist()[:2] == ["case 0", "case 1"]
-    np.testing.assert_array_equal(labels["label"], in_memory.predict(frame.drop(columns="case")))
+    np.testing.assert_array_equal(labels["label"], gl.LatentSML().fit(votes).predict(votes))

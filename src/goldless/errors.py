@@ -31,6 +31,7 @@ HINTS = {
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
     "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
     "is no vote in {ignore}",
+    "one-role": "name another column by {lacking}",
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
     "name-truth": "if it holds the truth, pass {truth:{column}}",
@@ -69,6 +70,7 @@ HINTS = {
     "no-pickle": "save votes as numbers or fixed-width strings",
     "one-kind": "keep one kind in a folder",
     "install": "pip install {library}",
+    "leave-alone": "votes are gone through several times: copy the file, or wait until it is whole",
     "allow-more": "read it in a stream, or set the environment variable GOLDLESS_MAX_BYTES to a larger number",
     "drawn-only": "only items that an audit drew can measure; labels that were chosen may be used as anchors",
     "read-again": "pass a path, or a callable that returns a new iterator",

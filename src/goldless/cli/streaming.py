@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import warnings
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import goldless as gl
+from goldless.cli import labels
 from goldless.cli.display import write_json
 from goldless.cli.facts import facts_of
 from goldless.cli.labels import print_labelled
@@ -21,6 +23,7 @@ from goldless.cli.work import reading_options, simple_method
 from goldless.io.write_back import writer_for
 from goldless.io.writing import IN_BATCHES, check_ending
 
+_IN_MEMORY = "The truth was not scored: this kind of file is read all at once; pass --engine memory."
 _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
 
 
@@ -77,7 +80,7 @@ def combine_stream(arguments: Options) -> None:
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
     if arguments.truth is not None and score is None:
-        warned.append("The truth was not scored: this kind of file is read all at once; pass --engine memory.")
+        warned.append(labels.nothing_scored(arguments.truth) if written.confusion is not None else _IN_MEMORY)
     found = {
         "n_items": n_items,
         "classes": list(counts),
@@ -117,9 +120,23 @@ def _cluster(arguments: Options) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # what is lost is said once, by us
     try:
         client = Client(arguments.scheduler, timeout="10s") if arguments.scheduler else Client(dashboard_address=None)
     except OSError as error:
         raise ValueError(f"no Dask scheduler answers at {arguments.scheduler}: {error}") from None
-    with client:
+    try:
         yield client
+    except Exception as error:
+        if client.status == "running" and not _is_of_dask(error):
+            raise
+        raise ValueError(
+            f"the Dask cluster was lost before the labels were whole ({type(error).__name__}); nothing was written"
+        ) from None
+    finally:
+        client.close(timeout=5)
+
+
+def _is_of_dask(error: Exception) -> bool:
+    """Whether an error tells of lost workers or a lost scheduler, and not of the votes."""
+    return type(error).__module__.partition(".")[0] in ("distributed", "concurrent", "tornado", "asyncio")

@@ -26,7 +26,8 @@ from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEst
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
 from goldless.estimators.cut_numbers import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
-from goldless.families import families_of
+from goldless.estimators.sampled import in_memory
+from goldless.families import families_of, families_shown
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
@@ -53,8 +54,10 @@ def diagnose(
     ----------
     model : fitted estimator
         :class:`~goldless.LatentSML`, or another with a ``latent_model_``; of any number of classes.
-    X : array-like, frame or Votes of shape (n_items, n_voters)
-        The votes it was fitted on.
+    X : array-like, frame or Votes of shape (n_items, n_voters), or a source of votes
+        The votes it was fitted on. Of a source that is not in memory (:class:`~goldless.VoteStream`, a path, a Dask
+        or Spark collection) a random sample of 65,536 items is looked at, which ``cannot_tell`` says; the groups
+        are those of the fit, of all items.
     sample_weight : array-like of int of shape (n_items,), optional
         How many items each row stands for, as in the fit.
     resamples : int, optional
@@ -116,7 +119,8 @@ def diagnose(
     """
     rng = np.random.default_rng(random_state)
     seeds = rng.spawn(5)
-    panel = PanelVotes.of(*as_labels(model, X), sample_weight)
+    drawn = in_memory(model, X)
+    panel = PanelVotes.of(*as_labels(model, drawn.votes), sample_weight)
     uncertainty = Uncertainty(panel)
     without: dict[str, str] = {}
     if resamples is None:
@@ -166,6 +170,8 @@ def diagnose(
     cannot_tell = what_is_open(panel, readings)
     if panel.remark:
         cannot_tell = [*cannot_tell, panel.remark]
+    if drawn.remark:
+        cannot_tell = [*cannot_tell, drawn.remark]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
     use, advice, said = verdict(panel, expected, cannot_tell, (independence, fit), public)
     return Diagnosis(
@@ -175,7 +181,7 @@ def diagnose(
         at_risk=panel.fitted.at_risk,
         dependence=dependence(panel, tests, independence),
         voters=panel.names,
-        families=families_of(panel.names, families),
+        families=families_of(panel.names, families_shown(families, panel.names, panel.columns)),
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
         n_items=panel.table.n_items,
         independence_pvalue=independence,
@@ -197,7 +203,7 @@ def diagnose(
         weak_groups=weak_groups(panel, tests),
         group_tests=tests,
         readings=readings,
-        next_to_label=questions.rows,
+        next_to_label=questions.rows if drawn.rows is None else drawn.rows[questions.rows],
         labels_enough=questions.enough,
         cannot_tell=tuple(cannot_tell),
         without=without,

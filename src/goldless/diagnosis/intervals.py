@@ -165,6 +165,8 @@ def _inverse(information: NDArray[np.float64]) -> NDArray[np.float64]:
 def interval(centre: ArrayLike, error: ArrayLike, estimate: ArrayLike) -> NDArray[np.float64]:
     """Return 95 % intervals of rates, shape (..., 2), normal on the log-odds scale.
 
+    A rate nearer to 0 or 1 than its error is moved off by it: there, log-odds say nothing.
+
     Parameters
     ----------
     centre, error : array-like
@@ -172,7 +174,8 @@ def interval(centre: ArrayLike, error: ArrayLike, estimate: ArrayLike) -> NDArra
     estimate : array-like
         The estimates that are reported, which the intervals hold.
     """
-    rates = np.asarray(centre, dtype=np.float64).clip(1e-9, 1 - 1e-9)
+    edge = np.clip(error, 1e-9, 0.5)
+    rates = np.clip(np.asarray(centre, dtype=np.float64), edge, 1 - edge)
     reach = _Z * np.asarray(error) / (rates * (1 - rates))
     middle = log_odds(rates)
     ends = np.stack([probability(middle - reach), probability(middle + reach)], axis=-1)

@@ -198,7 +198,7 @@ def arrow_table(X: Any) -> pa.Table | None:
     if hasattr(X, "index") and hasattr(X, "columns") and hasattr(X, "to_numpy"):  # pandas
         _refuse_duplicates(list(X.columns))
         try:
-            columns = [pa.array(X.iloc[:, number], from_pandas=True) for number in range(X.shape[1])]
+            columns = [_series_array(X.iloc[:, number]) for number in range(X.shape[1])]
         except (pa.ArrowException, TypeError, ValueError):
             return None
         table = pa.table(columns, names=[str(name) for name in X.columns])
@@ -214,6 +214,18 @@ def arrow_table(X: Any) -> pa.Table | None:
     except (KeyError, pa.ArrowNotImplementedError):
         columns = _without_views(X)
     return pa.table(columns, names=table.column_names)
+
+
+def _series_array(series: Any) -> pa.Array:
+    """Return a column of pandas; of objects that are all text each text once, which takes half the time."""
+    if str(series.dtype) == "object":
+        try:
+            codes, texts = series.factorize()
+        except TypeError:  # what cannot be hashed, such as lists
+            return pa.array(series, from_pandas=True)
+        if len(texts) and all(type(text) is str for text in texts):
+            return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=codes < 0), pa.array(texts))
+    return pa.array(series, from_pandas=True)
 
 
 def _without_views(X: Any) -> list[pa.ChunkedArray]:

@@ -51,7 +51,8 @@ from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import UNKNOWN, Alphabet
 from goldless.votes.engine import StreamEngine
 from goldless.votes.kinds import JUDGED_ITEMS
-from goldless.votes.rows import Beside
+from goldless.votes.long import are_sparse
+from goldless.votes.rows import Beside, Rows
 from goldless.votes.source import Passes, VoteSource
 from goldless.votes.sparse import SparseRows
 
@@ -145,13 +146,14 @@ class LongTable:
         except VotesError as error:
             raise error.within(name, file=name) from None
         voters = self.voters
+        lists = are_sparse(self.merged.n_items, len(voters), self.names.n_said - self.merged.n_repeated)
 
         def open_in(alphabet: Alphabet) -> Passes:
             code_of = np.array([alphabet.code(label) for label in self.labels], dtype=np.int8)
             if UNKNOWN in code_of:
                 self._refuse_unknown(alphabet, code_of, voters)
             truth = None if files.options.truth is None else self._truth_codes(alphabet)
-            return self.merged.open(MakeRows(len(voters), code_of, len(alphabet), truth), progress)
+            return self.merged.open(MakeRows(len(voters), code_of, len(alphabet), truth, lists), progress)
 
         how = (
             f"Read as {files.how}, long ({files.roles.item!r}, {files.roles.voter!r}, {files.roles.label!r}), merged "
@@ -161,7 +163,7 @@ class LongTable:
         )
         how = with_changes(how, self.merged.n_changed, files.options, "the most frequent")
         return VoteSource(
-            alphabet, voters, len(voters), open_in, memory_limit, how=how, item_title=files.roles.item, lists=True
+            alphabet, voters, len(voters), open_in, memory_limit, how=how, item_title=files.roles.item, lists=lists
         )
 
     def _label_column(self) -> Column:
@@ -212,23 +214,27 @@ class MakeRows:
     n_symbols : int
     truth : ndarray or None
         Code of every true label, -1 at the end.
+    lists : bool
+        Whether rows name their voters; packed otherwise.
     """
 
     n_voters: int
     code_of: NDArray[np.int8]
     n_symbols: int
     truth: NDArray[np.int8] | None = None
+    lists: bool = True
 
-    def __call__(self, table: Any) -> SparseRows:
+    def __call__(self, table: Any) -> SparseRows | Rows:
         """Return the votes."""
-        return rows_of(table, self.n_voters, self.code_of, self.n_symbols)
+        rows = rows_of(table, self.n_voters, self.code_of, self.n_symbols)
+        return rows if self.lists else Rows.of(rows.codes.dense(), self.n_symbols)
 
     def beside(self, table: Any) -> Beside:
         """Return the names of the items and their truth."""
         truth = None if self.truth is None else self.truth[table.column("truth").to_numpy()]
         return Beside(table.column("item"), truth)
 
-    def answers(self, function: Callable[[SparseRows], Any], table: Any) -> list[tuple[Any, Beside]]:
+    def answers(self, function: Callable[[Any], Any], table: Any) -> list[tuple[Any, Beside]]:
         """Return a function of the votes, with what stands beside them."""
         return [(function(self(table)), self.beside(table))]
 

@@ -39,8 +39,8 @@ _BYTES_TO_READ_A_LINE = 64  # of a long table, into memory
 class VoteStream:
     r"""Votes that are read block by block, and never all at once.
 
-    Every estimator takes it for X. A path, a callable, an iterable of blocks, a Dask or Spark collection may also be
-    passed to an estimator as it is; this class is for those that need an option.
+    Every estimator takes it for X. A path, a callable, an iterable of blocks, a Dask collection or a Spark DataFrame
+    may also be passed to an estimator as it is; this class is for those that need an option.
 
     Parameters
     ----------

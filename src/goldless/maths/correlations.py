@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 _CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
-_PASSED = (
-    0.05399,
-    0.1278,
-)  # mean and variance, in standard errors, of what passes for clear of a correlation of zero
+_FEWEST_NEGATIVE = 20  # negative correlations that show how far chance goes (each pair counts twice)
 _SMALLEST_VARIANCE = 1e-9
 _NEGLIGIBLE = 1e-6  # share of an item
 
@@ -47,16 +45,24 @@ class Correlations(NamedTuple):
     def effective_votes_beside_chance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the effective votes of each class and of all, and the variance of their logarithm that chance makes.
 
-        A correlation that is zero passes for clear now and then. What passes has a mean of phi(2) standard errors,
-        which is taken out, and a variance of 2 phi(2) + Q(2) - phi(2)^2 squared ones, counted for pairs not clear.
+        A correlation that is zero passes for clear now and then. Of a normal variable above a limit of t standard
+        deviations the mean is phi(t) and the square t phi(t) + Q(t). The mean is taken out; the variance counts for
+        pairs that are not clear. How far chance goes is seen on the negative ones: the posterior takes up part of it.
         """
-        clear, everyone = self.clear(), np.arange(len(self.pooled))
-        kept, chance, unclear = clear._stacked, self._chance, ~self.are_clear
+        everyone = np.arange(len(self.pooled))
+        chance, unclear, kept = self._chance, ~self.are_clear, self.clear()._stacked
         chance[:, everyone, everyone] = 0.0
-        own = 1 / np.maximum((kept - _PASSED[0] * chance).sum(axis=2), 1.0)
+        standard = np.divide(self._stacked, chance, out=np.zeros(kept.shape), where=chance > 0)
+        negative = standard < 0
+        squares = (standard**2 * negative).sum(axis=(1, 2)) / np.maximum(negative.sum(axis=(1, 2)), 1)
+        spread = np.sqrt(np.where(negative.sum(axis=(1, 2)) < _FEWEST_NEGATIVE, 1.0, squares)).clip(0.1, 1.0)
+        limit = _CLEARLY / spread
+        density, beyond = np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi), ndtr(-limit)
+        mean, variance = spread * density, spread**2 * (limit * density + beyond - density**2)
+        own = 1 / np.maximum((kept - mean[:, None, None] * chance).sum(axis=2), 1.0)
         worth = own.sum(axis=1)
         slopes = (own[:, :, None] ** 2 + own[:, None, :] ** 2) / worth[:, None, None]
-        return worth, (slopes**2 * _PASSED[1] * chance**2 * unclear).sum(axis=(1, 2)) / 2
+        return worth, variance * (slopes**2 * chance**2 * unclear).sum(axis=(1, 2)) / 2
 
     @property
     def _stacked(self) -> NDArray[np.float64]:

@@ -484,6 +484,18 @@ class TreeModel:
         votes = np.where(alone[:, None, None], self.votes_given_state[voters], model.votes)
         return replace(model, votes=votes)
 
+    def dissolved(self, members: NDArray[np.int64]) -> TreeModel:
+        """Return the model in which some voters hang on Y itself, with the same Pr(vote | Y)."""
+        groups = self.groups.copy()
+        groups[members] = self.n_groups + np.arange(len(members))
+        new = relabel(groups)
+        latents = np.tile(np.eye(self.n_states), (int(new.max()) + 1, 1, 1))
+        kept = np.setdiff1d(np.arange(self.n_voters), members)
+        latents[new[kept]] = self.latents[self.groups[kept]]
+        votes = self.votes.copy()
+        votes[members] = self.votes_given_state[members]
+        return replace(self, groups=new, latents=latents, votes=votes)
+
     def renamed(self, order: ArrayLike) -> TreeModel:
         """Return the same distribution of votes with other names of the states: state s was state ``order[s]``.
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.cut_numbers import CutVotes, Said, as_labels
 from goldless.estimators.majority import MajorityVote
+from goldless.estimators.sampled import in_memory
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.crowd import looked_at
 from goldless.fitting.explain import Explanation, explain_patterns
@@ -39,6 +40,8 @@ class Opened:
         Their distinct rows.
     rows : ndarray of shape (n_items,) or None
         Which items of the votes these are, if some are left out.
+    columns : ndarray of shape (n_voters,) or None
+        Which voters these are, if some are left out.
     remark : str
         What was left out of a crowd, in a sentence.
     said : Said or None
@@ -49,6 +52,7 @@ class Opened:
     votes: Votes
     table: PatternTable
     rows: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None
     remark: str = ""
     said: Said | None = None
 
@@ -58,15 +62,19 @@ class Opened:
         check_is_fitted(model)
         if not isinstance(model, TreeEstimator):
             raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
-        model, X = as_labels(model, X)
+        drawn = in_memory(model, X)
+        model, X = as_labels(model, drawn.votes)
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
         if isinstance(X, CutVotes) and X.said is not None:
             table, said = X.said.collapsed(dense_codes(X.codes), None)
-            return cls(model, X, table, said=said)
-        model, votes, rows, remark = looked_at(model, votes)
-        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, remark)
+            return cls(model, X, table, drawn.rows, remark=drawn.remark, said=said)
+        model, votes, rows, columns, remark = looked_at(model, votes)
+        remark = " ".join(filter(None, [drawn.remark, remark]))
+        if drawn.rows is not None:
+            rows = drawn.rows if rows is None else drawn.rows[rows]
+        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, columns, remark)
 
     @property
     def fitted(self) -> Fitted:

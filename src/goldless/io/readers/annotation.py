@@ -59,7 +59,7 @@ def _annotator(annotation: dict) -> str:
 
 def _answers(results: Sequence[dict]) -> list[tuple[str, Any]]:
     """Return the question and the answer of each result that chooses one of several."""
-    found = []
+    found: list[tuple[str, Any]] = []
     for result in results:
         kind, value = result.get("type"), result.get("value") or {}
         if kind == "choices" and value.get("choices"):

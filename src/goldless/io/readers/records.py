@@ -204,8 +204,8 @@ def find_records(document: Document) -> tuple[list[dict], str]:
         shared = set.intersection(*(set(inner) for inner in value.values()))
         rows = {key: None for inner in value.values() for key in inner}
         if len(rows) > len(value) and not any(isinstance(v, dict | list) for i in value.values() for v in i.values()):
-            found = [{"item": row, **{key: inner.get(row) for key, inner in value.items()}} for row in rows]
-            return found, "one object per voter"
+            turned = [{"item": row, **{key: inner.get(row) for key, inner in value.items()}} for row in rows]
+            return turned, "one object per voter"
         if shared or len(rows) < len(value):
             return [{"item": key, **inner} for key, inner in value.items()], ""
     lists = [inner for inner in value.values() if isinstance(inner, list)]
