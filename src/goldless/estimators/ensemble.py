@@ -180,5 +180,5 @@ def _index(X: Any) -> NDArray | None:
 
 def _n_features(X: Any) -> int | None:
     """Return the number of columns of what has columns."""
-    shape = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
+    shape: tuple[int, ...] = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
     return int(shape[1]) if len(shape) == 2 else None
