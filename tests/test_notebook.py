@@ -9,6 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_array
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import goldless as gl
 from goldless.report import json_schema, render_html
@@ -249,3 +251,37 @@ def test_what_an_ensemble_refuses(fitted):
         gl.VoterEnsemble(voters, kind="votes").fit(X)
     with pytest.raises(NotFittedError):
         gl.VoterEnsemble(voters).predict(X)
+
+
+class Rule:
+    """A voter that needs no fit: the sign of a wave along the sum of the columns."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, shift):
+        self.shift = shift
+
+    def predict(self, X):
+        X = check_array(X)
+        return (np.sin(7 * X.sum(axis=1) + self.shift) > 0).astype(int)
+
+
+# checks of classifiers that learn from y, which an ensemble never sees
+FROM_Y = [
+    "check_classifiers_one_label",
+    "check_classifiers_classes",
+    "check_classifiers_train",
+    "check_classifiers_regression_target",
+    "check_supervised_y_no_nan",
+    "check_supervised_y_2d",
+]
+CHECKS = parametrize_with_checks([gl.VoterEnsemble([(f"rule {i}", Rule(i)) for i in range(5)])])
+NAMES, CASES = CHECKS.args
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(NAMES, list(CASES), **CHECKS.kwargs)
+def test_common_checks_of_an_ensemble(estimator, check):
+    if check.func.__name__ in FROM_Y:
+        pytest.skip("it is about learning from y")
+    check(estimator)

@@ -128,7 +128,8 @@ def test_the_page_tells_who_gives_the_same_wrong_answer_and_whether_groups_were_
     page = render_html(three[3])
     assert "Who gives the same wrong answer" in page
     assert "The groups explain the votes better than easy and hard items do" in page
-    assert page.count('class="heat"') == 7
+    kinds = re.findall(r'<option value="(\w+)">', page.partition('id="map-kind"')[2].partition("</select>")[0])
+    assert set(kinds) == {*three[3]["matrices"], "conditional"}
 
 
 def test_the_page_says_why_groups_were_not_believed(three):
@@ -213,5 +214,5 @@ def test_the_report_does_not_speak_the_language_of_the_command_line():
     folder = Path(goldless.report.__file__).parent
     commands = re.compile(r"[\s\"'`(]--[a-z]+|goldless (ask|inspect|combine|select|simulate)\b")
     for file in [*folder.glob("*.py"), *folder.glob("page/*.j2")]:
-        text = re.sub(r"var\(--\w+\)|--v:|--g\b|--c\b", "", file.read_text())
+        text = re.sub(r"var\(--\w+\)|--[vlr]:|--g\b|--c\b", "", file.read_text())
         assert not commands.search(text), (file.name, commands.search(text))

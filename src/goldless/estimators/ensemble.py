@@ -89,9 +89,9 @@ class VoterEnsemble(ClassifierMixin, BaseEstimator):
             combiner.set_params(kind="probabilities", classes=self._classes().tolist())
         self.combiner_ = combiner.fit(votes)
         self.classes_ = self._classes()
-        shape = np.shape(X)
-        if len(shape) == 2:
-            self.n_features_in_ = int(shape[1])
+        n_features = _n_features(X)
+        if n_features is not None:
+            self.n_features_in_ = n_features
         return self
 
     def votes(self, X: Any) -> Votes | pa.Table:
@@ -111,18 +111,18 @@ class VoterEnsemble(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray:
         """Return the label of every item."""
-        check_is_fitted(self, "combiner_")
-        return self.combiner_.predict(self.votes(X))
+        votes = self._later_votes(X)
+        return self.combiner_.predict(votes)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return Pr(class | votes) of every item, columns in the order of ``classes_``."""
-        check_is_fitted(self, "combiner_")
-        return self.combiner_.predict_proba(self.votes(X))
+        votes = self._later_votes(X)
+        return self.combiner_.predict_proba(votes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the log-odds that decide, as those of the combiner."""
-        check_is_fitted(self, "combiner_")
-        return self.combiner_.decision_function(self.votes(X))
+        votes = self._later_votes(X)
+        return self.combiner_.decision_function(votes)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of the labels against known ones."""
@@ -133,6 +133,14 @@ class VoterEnsemble(ClassifierMixin, BaseEstimator):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _later_votes(self, X: Any) -> Votes | pa.Table:
+        """Return what the voters say of items that need not be those of the fit."""
+        check_is_fitted(self, "combiner_")
+        known, given = getattr(self, "n_features_in_", None), _n_features(X)
+        if known is not None and given is not None and given != known:
+            raise ValueError(f"X has {given} features, but VoterEnsemble is expecting {known} features as input")
+        return self.votes(X)
 
     def _check_voters(self) -> None:
         """Refuse voters without a name of their own, without a fit, or without what they are asked for."""
@@ -168,3 +176,9 @@ def _index(X: Any) -> NDArray | None:
     """Return the index of a pandas frame."""
     index = getattr(X, "index", None)
     return np.asarray(index, dtype=object) if hasattr(X, "iloc") and index is not None else None
+
+
+def _n_features(X: Any) -> int | None:
+    """Return the number of columns of what has columns."""
+    shape: tuple[int, ...] = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None

@@ -419,8 +419,8 @@ class ItemTable:
         Items in the table.
     sampled : bool
         Whether these are some of the items only, evenly spread over the rows.
-    look_below : float
-        Items whose label is less probable than this need a look.
+    doubt_up_to : float
+        Items whose label is at most so probable need a look: the least certain tenth, if below 0.9.
     names : list of str or None
         Names of the items; None if their numbers, from 1, are their names.
     rows : str or None
@@ -444,7 +444,7 @@ class ItemTable:
 
     n_rows: int
     sampled: bool
-    look_below: float
+    doubt_up_to: float
     names: list[str] | None
     rows: str | None
     patterns: str

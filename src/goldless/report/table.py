@@ -12,7 +12,8 @@ from goldless.report.rows import ItemTable
 
 MOST_ITEMS = 100_000
 _MOST_BYTES = 4_000_000  # of packed votes
-_LOOK_BELOW = 0.9  # probability of a label, below which an item needs a look
+_DOUBTFUL = 0.9  # probability of a label, up to which an item may need a look
+_SHARE_TO_LOOK_AT = 0.1
 
 
 def item_table(opened: Opened, truth: ArrayLike | None, most: int = MOST_ITEMS) -> ItemTable | None:
@@ -31,12 +32,13 @@ def item_table(opened: Opened, truth: ArrayLike | None, most: int = MOST_ITEMS) 
     here = np.arange(len(used))
     others = posterior.copy()
     others[here, label] = -1
+    chance = np.round(65535 * posterior[here, label].clip(0, 1)) / 65535  # as it is packed
     in_votes = rows if opened.rows is None else opened.rows[rows]
     every_row = opened.rows is None and n_rows == table.n_items
     return ItemTable(
         n_rows=n_rows,
         sampled=n_rows < table.n_items,
-        look_below=_LOOK_BELOW,
+        doubt_up_to=min(_DOUBTFUL, float(np.quantile(chance[pattern], _SHARE_TO_LOOK_AT, method="higher"))),
         names=None if votes.items is None else [str(name) for name in np.asarray(votes.items)[rows].tolist()],
         rows=None if every_row else as_base64(in_votes, "<u4"),
         patterns=as_base64(pattern, "<u4"),
@@ -46,7 +48,7 @@ def item_table(opened: Opened, truth: ArrayLike | None, most: int = MOST_ITEMS) 
         labels=as_base64(label, "u1"),
         majority=as_base64(opened.majority[used], "u1"),
         runner_up=as_base64(others.argmax(axis=1), "u1"),
-        probability=as_base64(np.round(65535 * posterior[here, label].clip(0, 1)), "<u2"),
+        probability=as_base64(np.round(65535 * chance), "<u2"),
         truth=None if truth is None else as_base64(np.asarray(truth)[rows], "i1"),
     )
 

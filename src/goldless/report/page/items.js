@@ -34,7 +34,7 @@ const items = (() => {
   const filters = {
     all: () => true,
     differs: (item) => label(item) !== majority[pattern[item]],
-    look: (item) => chance(item) < table.look_below,
+    look: (item) => probability[pattern[item]] <= Math.round(65535 * table.doubt_up_to),
     wrong: (item) => truth[item] >= 0 && truth[item] !== label(item),
     mended: (item) => truth[item] >= 0 && truth[item] === label(item) && truth[item] !== majority[pattern[item]],
     spoilt: (item) => truth[item] >= 0 && truth[item] !== label(item) && truth[item] === majority[pattern[item]],
