@@ -332,15 +332,16 @@ fitting = _all(
 engine = _all(
     option(
         "--engine",
-        type=choice("memory", "stream", "dask"),
+        type=choice("memory", "stream", "dask", "spark"),
         section=_LARGE,
-        help="read all at once, in batches, or on a Dask cluster (default: batches for folders and large files)",
+        help="read all at once, in batches, or on a Dask or Spark cluster (default: batches for folders and large "
+        "files)",
     ),
     option(
         "--scheduler",
         metavar="ADDRESS",
         section=_LARGE,
-        help="address of the Dask scheduler (default: start workers here)",
+        help="address of the Dask scheduler or Spark master (default: start workers here)",
     ),
 )
 

@@ -24,9 +24,9 @@ from goldless.diagnosis.resampling import (
 )
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
-from goldless.estimators.cut import as_labels
+from goldless.estimators.cut_numbers import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
-from goldless.families import families_of
+from goldless.families import families_of, families_shown
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
@@ -137,7 +137,7 @@ def diagnose(
         without["fit_pvalue"] = "the model has as many parameters as there are pairs of voters"
     free, rates = _accuracies(panel, uncertainty, without)
     correlations = within_class_correlations(panel.core_codes, panel.table.counts, panel.posterior)
-    resampled = resample(panel, uncertainty, seeds[2])
+    resampled = resample(panel, uncertainty, correlations.are_clear, seeds[2])
     worth = _worth(panel, correlations, resampled, without)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
     # where voters of many classes share more than the model knows, it is far too sure of its labels
@@ -175,7 +175,7 @@ def diagnose(
         at_risk=panel.fitted.at_risk,
         dependence=dependence(panel, tests, independence),
         voters=panel.names,
-        families=families_of(panel.names, families),
+        families=families_of(panel.names, families_shown(families, panel.names, panel.columns)),
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
         n_items=panel.table.n_items,
         independence_pvalue=independence,
@@ -349,11 +349,13 @@ def _worth(
     """
     clear, groups, widened = correlations.clear(), panel.free_fit.model.groups, np.sqrt(panel.overdispersion)
     values = np.array([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
-    ends = _log_interval(values, resampled.worth, widened).clip(1.0, len(panel.voters))
+    ends = _log_interval(*correlations.effective_votes_beside_chance(), resampled.worth, widened)
+    ends = np.stack([np.minimum(ends[:, 0], values), np.maximum(ends[:, 1], values)], axis=-1)
+    ends = ends.clip(1.0, len(panel.voters))
     least = correlations.least_effective_votes(_Z * widened)
     ends[:, 0] = np.where(values >= len(panel.voters), np.minimum(ends[:, 0], least), ends[:, 0])
     own = uniqueness(clear.pooled)
-    of_voters = panel.shared_among_copies(_log_interval(own, resampled.uniqueness, widened).clip(0.0, 1.0))
+    of_voters = panel.shared_among_copies(_log_interval(own, 0.0, resampled.uniqueness, widened).clip(0.0, 1.0))
     gains = one_more(clear.pooled, groups)
     reach = _Z * widened * resampled.one_more.std(axis=0, ddof=1)
     of_groups = np.array(list(gains.values()))[:, None] + np.outer(reach, [-1.0, 1.0])
@@ -374,9 +376,11 @@ def _worth(
     }
 
 
-def _log_interval(values: NDArray[np.float64], resampled: NDArray[np.float64], widened: float) -> NDArray[np.float64]:
-    """Return intervals, shape (n, 2), normal on the log scale, from resampled values of shape (n_resamples, n)."""
-    reach = _Z * widened * np.log(resampled).std(axis=0, ddof=1)
+def _log_interval(
+    values: NDArray[np.float64], variance: float | NDArray[np.float64], resampled: NDArray[np.float64], widened: float
+) -> NDArray[np.float64]:
+    """Return intervals, shape (n, 2), normal on the log scale: a variance, and that of (n_resamples, n) values."""
+    reach = _Z * widened * np.sqrt(variance + np.log(resampled).var(axis=0, ddof=1))
     return np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1)
 
 
@@ -389,6 +393,8 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
     because part of what is left over does not touch the labels, and the log-odds are averaged over the uncertainty of
     the rates.
     """
+    if panel.said is not None and panel.said.calibration is not None:
+        return panel.said.calibration
     if fit is None or fit >= _REJECTED:
         if panel.centred_on_report:
             return Calibration(1.0, panel.latent.class_balance)
@@ -396,7 +402,7 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
         line = calibrated_to(panel.core, panel.latent.subset(panel.voters), free)
         return Calibration(1.0, free.class_balance) if line is None else line
     shared = min(1.0, worth / modelled_effective_votes(panel.latent.subset(panel.voters)))
-    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage(), panel.latent.class_balance)
+    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage, panel.latent.class_balance)
 
 
 def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.known import KnownFacts, row_labels
+from goldless.estimators.cut_numbers import CutVotes, Said
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.calibration import Calibration
@@ -64,8 +65,12 @@ class PanelVotes:
         What the model was told besides the votes.
     weights : ndarray of shape (n_items,) or None
         How many items each row stands for.
+    columns : ndarray of shape (n_voters,) or None
+        Which voters of the model these are, if some are left out.
     remark : str
         What was left out of a crowd, in a sentence.
+    said : Said or None
+        What the numbers of every pattern say, if the votes are numbers that were cut.
     """
 
     model: TreeEstimator
@@ -74,7 +79,9 @@ class PanelVotes:
     voters: NDArray[np.int64]
     known: KnownFacts
     weights: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None
     remark: str = ""
+    said: Said | None = None
 
     @classmethod
     def of(cls, model: Any, X: Any, sample_weight: ArrayLike | None = None) -> PanelVotes:
@@ -83,16 +90,22 @@ class PanelVotes:
         if not isinstance(model, TreeEstimator):
             raise TypeError(f"a diagnosis needs a model of the voters such as LatentSML, not {type(model).__name__}")
         fitted = model.fitted_
+        said = X.said if isinstance(X, CutVotes) else None
         votes = encode_votes(X, classes=fitted.classes, missing=model.missing)
         if votes.n_voters != fitted.n_voters:
             raise ValueError(f"the model has {fitted.n_voters} voters, the votes have {votes.n_voters}")
         counts = as_counts(sample_weight, votes.n_items)
         weights = count_listed(votes, counts, getattr(model, "at_least", None))
-        model, votes, rows, remark = looked_at(model, votes)
+        n_items = votes.n_items
+        model, votes, rows, columns, remark = looked_at(model, votes)
         fitted, codes = model.fitted_, dense_codes(votes.codes)
         weights = weights if rows is None or weights is None else weights[rows]
-        labels = row_labels(fitted.facts, votes.n_items)
-        if (labels >= 0).any():
+        labels = row_labels(fitted.facts, n_items)
+        labels = labels if rows is None else labels[rows]
+        if said is not None:
+            table, said = said.collapsed(np.column_stack([codes, labels]), weights)
+            labels, table = table.codes[:, -1], table.without_last_voter()
+        elif (labels >= 0).any():
             table = PatternTable.of(np.column_stack([codes, labels]), fitted.n_classes, weights)
             labels, table = table.codes[:, -1], table.without_last_voter()
         else:
@@ -103,7 +116,7 @@ class PanelVotes:
         known = KnownFacts.of(fitted, labels, voters)
         if known.class_prior is None and _one_sided(table, voters):  # the fit took the classes for equally frequent
             known = replace(known, class_prior=np.full(fitted.n_classes, 1 / fitted.n_classes))
-        return cls(model, votes, table, voters, known, weights, remark)
+        return cls(model, votes, table, voters, known, weights, columns, remark, said)
 
     @property
     def fitted(self) -> Fitted:
@@ -154,9 +167,10 @@ class PanelVotes:
     def centred_on_report(self) -> bool:
         """Whether intervals are centred on what the model reports, and not on the free refit.
 
-        So it is if labels are averaged over kinds of items, which the model of the classes does not describe.
+        So it is if labels are averaged over kinds of items, which the model of the classes does not describe, and if
+        they come from numbers.
         """
-        return len(self.fitted.evidence) > 1
+        return len(self.fitted.evidence) > 1 or self.said is not None
 
     @property
     def balance_is_a_guess(self) -> bool:
@@ -330,6 +344,8 @@ class PanelVotes:
         certain = np.eye(self.n_classes)[self.known.labels]
         # the model's own probabilities: printed ones are those of one more voter, and say nothing of the model
         own = self.fitted.calibration if calibration is None else calibration
+        if self.said is not None:
+            return np.where((self.known.labels >= 0)[:, None], certain, self.said.posterior)
         posterior = self.model.predict_proba(self._patterns, calibration=own)
         return np.where((self.known.labels >= 0)[:, None], certain, posterior)
 
@@ -345,10 +361,13 @@ class PanelVotes:
             majority = MajorityVote().fit(self._patterns, sample_weight=self.table.counts)
             combined = self._codes_of(self.model.predict(self._patterns))
         flat = self.independent_model.class_log_likelihood(self.core_codes)
+        flat, vote = flat.argmax(axis=1), self._codes_of(majority.predict(self._patterns))
+        if self.said is not None:
+            combined, flat, vote = self.said.labels, self.said.flat, self.said.consensus
         return {
             "combined": np.where(self.known.labels >= 0, self.known.labels, combined),
-            "Dawid-Skene": flat.argmax(axis=1),
-            "majority vote": self._codes_of(majority.predict(self._patterns)),
+            "Dawid-Skene": flat,
+            "majority vote": vote,
         }
 
     def _codes_of(self, labels: NDArray) -> NDArray[np.int64]:

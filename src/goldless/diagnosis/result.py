@@ -232,6 +232,16 @@ class Diagnosis(Shown):
         :meth:`said_without` has the same in sentences.
     free_estimates : FreeEstimates
         What :func:`goldless.compare` compares.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0)
+    >>> diagnosis = gl.diagnose(gl.LatentSML().fit(X), X, resamples=0)
+    >>> [row.method for row in diagnosis.expected]
+    ['combined', 'Dawid-Skene', 'majority vote', 'voter thought best']
+    >>> bool(1 < diagnosis.effective_votes < 12)
+    True
     """
 
     verdict: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from scipy.special import entr
 
 from goldless.fitting.alternatives import NOTABLE_CHANGE
 from goldless.fitting.fitted import Fitted, probabilities
+from goldless.fitting.numbers import RankedVotes
 from goldless.fitting.risk import ENOUGH_LABELS
 from goldless.fitting.settling import LARGEST_RATIO, candidate_models, habitual_weights
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.em import Dirichlet
+from goldless.maths.ordered import STRENGTH
 from goldless.maths.tree import TreeModel, log_rates, merge_copies
 from goldless.shown import Shown
 from goldless.votes.passes import VoteSums
@@ -91,22 +94,34 @@ def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.
     if isinstance(core, SparseCodes):
         table = SparseRows.of(core, fitted.n_classes, weights)
     else:
-        table = PatternTable.of(core, fitted.n_classes, weights)
+        table = PatternTable.of(core, fitted.n_symbols, weights)
     if fitted.settled is not None:
         candidates, probable = fitted.settled.candidates, fitted.settled.weights
     else:
         model = fitted.model.subset(voters)
-        prior = Dirichlet.of_classes(model.groups, fitted.n_classes, *fitted.pseudo_votes, fitted.balance_items)
+        prior = _prior_of(fitted, model.groups, voters)
         groupings = () if fitted.grouping is None else fitted.grouping.candidates
         candidates = candidate_models(VoteSums.of_table(table), model, groupings, prior)
         probable = habitual_weights(len(candidates))
     known = np.array([], dtype=np.int64) if fitted.facts is None else fitted.facts.rows
-    found = choose_questions(table, candidates, probable, n, known[known < len(codes)])
+    temper = _TEMPER if fitted.printed is None or fitted.bins is None else min(_TEMPER, fitted.printed.temper)
+    found = choose_questions(table, candidates, probable, n, known[known < len(codes)], temper)
     is_open = fitted.grouping is not None and fitted.grouping.ambiguous
     enough = found.enough if is_open else 0
     if fitted.at_risk is not None and enough is not None:
         enough = max(enough, ENOUGH_LABELS - len(known))
     return replace(found, open=is_open, enough=enough)
+
+
+def _prior_of(fitted: Fitted, groups: NDArray[np.int64], voters: NDArray[np.int64]) -> Dirichlet:
+    """Return the pseudo-counts that another grouping is fitted with."""
+    of_classes = partial(Dirichlet.of_classes, groups, fitted.n_classes, *fitted.pseudo_votes, fitted.balance_items)
+    if fitted.bins is None or fitted.symbol_share is None:
+        return of_classes()
+    ranked = RankedVotes(fitted.bins.subset(voters), fitted.symbol_share[voters])
+    overdispersion = 1.0 if fitted.grouping is None else fitted.grouping.overdispersion
+    ordered = replace(ranked.ordered, strength=overdispersion * STRENGTH)
+    return of_classes(ordered=ordered).with_known_prior(ranked.class_prior)
 
 
 def choose_questions(
@@ -115,6 +130,7 @@ def choose_questions(
     weights: NDArray[np.float64],
     n: int,
     known: NDArray[np.int64],
+    temper: float = _TEMPER,
 ) -> Questions:
     """Choose items by how much their label is expected to tell about which reading is right.
 
@@ -132,6 +148,8 @@ def choose_questions(
         How many items to choose.
     known : ndarray
         Rows that have a label already.
+    temper : float
+        How far to believe a reading's log-odds.
     """
     open_readings = np.flatnonzero(weights >= _LEAST_WEIGHT)
     readings, weights = tuple(readings[number] for number in open_readings), weights[open_readings]
@@ -141,8 +159,8 @@ def choose_questions(
     # one class balance for all: readings are to be told apart by which items are of a class, not by how many
     prior = log_rates(readings[int(np.argmax(weights))].class_prior)
     prior = np.maximum(prior - prior.max(), -_LARGEST_PRIOR_ODDS)
-    posterior = np.array([probabilities(_TEMPER * part + prior) for part in evidence])
-    even = np.array([probabilities(_TEMPER * part) for part in evidence])
+    posterior = np.array([probabilities(temper * part + prior) for part in evidence])
+    even = np.array([probabilities(temper * part) for part in evidence])
     told = _entropy(np.tensordot(weights, posterior, 1)) - weights @ _entropy(posterior)
     useful = told + _DOUBT * _entropy(np.tensordot(weights, even, 1))
     free = np.ones(len(table.inverse), dtype=bool)

@@ -1,4 +1,7 @@
-"""Panels of a fit: names and costs become columns, and chosen columns become names."""
+"""Panels of a fit: names and costs become columns, and chosen columns become names.
+
+Voters that say numbers are judged by votes cut where each of them turns.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.families import families_of
 from goldless.fitting.fitted import Fitted
+from goldless.fitting.number_votes import cut_fit
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.panels import Panel, PanelChooser, judge_of, worth_their_cost
 from goldless.shown import Shown
@@ -44,6 +48,7 @@ def choose_panel(
     families: Any = None,
 ) -> NDArray:
     """Return the voters of a panel of k, or of the best panel within a budget."""
+    fitted = cut_fit(fitted)
     n_voters = fitted.n_voters
     of_voters = families_of([str(name) for name in fitted.names_of(np.arange(n_voters))], families)
     forced, barred = _forced(fitted, include, exclude)
@@ -79,6 +84,7 @@ def worthwhile_panels(
     fitted: Fitted, cost: Mapping | ArrayLike | None, include: Iterable, exclude: Iterable
 ) -> Panels:
     """Return the panels that no cheaper one equals, cheapest first."""
+    fitted = cut_fit(fitted)
     forced, barred = _forced(fitted, include, exclude)
     if len(barred) == fitted.n_voters:
         raise ValueError("all voters are excluded")
@@ -92,6 +98,7 @@ def judge_panels(
     fitted: Fitted, panels: Iterable[Iterable], cost: Mapping | ArrayLike | None = None
 ) -> tuple[Panel, ...]:
     """Return given panels with what can be expected of them."""
+    fitted = cut_fit(fitted)
     prices = np.ones(fitted.n_voters) if cost is None else costs_of(fitted, cost)
     none = np.array([], dtype=np.int64)
     chooser = _chooser(fitted, prices, none, none)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from goldless.estimators.cut import as_labels
+from goldless.estimators.cut_numbers import CutVotes, Said, as_labels
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.crowd import looked_at
@@ -21,6 +21,7 @@ from goldless.io.encode import encode_votes
 from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
+from goldless.votes.unseen import UnseenRows, count_listed
 from goldless.votes.votes import Votes
 
 
@@ -38,15 +39,21 @@ class Opened:
         Their distinct rows.
     rows : ndarray of shape (n_items,) or None
         Which items of the votes these are, if some are left out.
+    columns : ndarray of shape (n_voters,) or None
+        Which voters these are, if some are left out.
     remark : str
         What was left out of a crowd, in a sentence.
+    said : Said or None
+        What the numbers of every pattern say, if the votes are numbers that were cut.
     """
 
     model: Any
     votes: Votes
     table: PatternTable
     rows: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None
     remark: str = ""
+    said: Said | None = None
 
     @classmethod
     def of(cls, model: Any, X: Any) -> Opened:
@@ -58,8 +65,11 @@ class Opened:
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
-        model, votes, rows, remark = looked_at(model, votes)
-        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, remark)
+        if isinstance(X, CutVotes) and X.said is not None:
+            table, said = X.said.collapsed(dense_codes(X.codes), None)
+            return cls(model, X, table, said=said)
+        model, votes, rows, columns, remark = looked_at(model, votes)
+        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, columns, remark)
 
     @property
     def fitted(self) -> Fitted:
@@ -81,6 +91,18 @@ class Opened:
         """The distinct rows as votes, each to be weighted by ``table.counts``."""
         return Votes(self.table.codes, self.votes.classes, self.fitted.voters, at_least=self.votes.at_least)
 
+    def with_unseen(self) -> PatternTable:
+        """Return the patterns, with those that too few voters call to be listed as the model expects them."""
+        unseen = self.fitted.unseen
+        if unseen is None:
+            return self.table
+        counts = count_listed(self.patterns, self.table.counts, unseen.at_least)
+        listed = PatternTable.of(self.table.codes, 2, counts)
+        copies = np.ones(listed.n_voters, dtype=np.int64)
+        rows = UnseenRows.of(listed, unseen.at_least, copies, unseen.items).rows(self.tree, listed.n_items)
+        codes, counts = np.concatenate([listed.codes, rows.codes]), np.concatenate([listed.counts, rows.counts])
+        return PatternTable.of(codes, 2, counts)
+
     @cached_property
     def cast(self) -> NDArray[np.int64]:
         """Votes of each voter for each class, shape (n_classes, n_voters)."""
@@ -95,6 +117,8 @@ class Opened:
     @cached_property
     def answers(self) -> NDArray[np.float64]:
         """Code of the label and probability of each class, of every pattern."""
+        if self.said is not None:
+            return np.column_stack([self.said.labels, self.said.posterior])
         return self.model._answer(self.table.codes)
 
     @property
@@ -110,6 +134,8 @@ class Opened:
     @cached_property
     def majority(self) -> NDArray[np.int64]:
         """Code of the majority's label of every pattern."""
+        if self.said is not None:
+            return self.said.consensus
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = MajorityVote().fit(self.patterns, sample_weight=self.table.counts)

@@ -1,13 +1,11 @@
-"""Voters that say numbers, seen as voters of two labels: each cut at its own turning point.
+"""What was learnt of voters that say numbers, as it is of votes for two classes: each cut at its turning point.
 
-What is claimed of single voters and of pairs of them (intervals, tests, effective votes, panels, the page) is claimed
-of these votes. Cutting changes the model of no voter: it is exactly the marginal distribution of the cut votes.
+Cutting changes the model of no voter: it is exactly the marginal distribution of the cut votes.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +14,6 @@ from goldless.fitting.calibration import Calibration
 from goldless.fitting.fitted import Fitted, emission_leans
 from goldless.maths.tree import TreeModel
 from goldless.votes.sample import VoteSample
-from goldless.votes.votes import Votes
-
-
-def as_labels(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return a fitted model and votes as they are if they are labels, else every voter cut at its turning point."""
-    fitted = vars(model).get("fitted_")
-    if fitted is None or fitted.bins is None:
-        return model, X
-    votes = model._read(X, reset=False)
-    seen = type(model)(**model.get_params())
-    seen.fitted_ = cut_fit(fitted)
-    return seen, Votes(cut_codes(fitted, votes.codes), fitted.classes, votes.voters, votes.items)
 
 
 def cut_codes(fitted: Fitted, codes: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -38,7 +24,9 @@ def cut_codes(fitted: Fitted, codes: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def cut_fit(fitted: Fitted) -> Fitted:
-    """Return what was learnt of numbers as what it says of the votes that are cut at the turning points."""
+    """Return what was learnt of numbers as what it says of votes cut at the turning points; of labels as it is."""
+    if fitted.bins is None:
+        return fitted
     model = cut_model(fitted.model)
     originals = np.flatnonzero((model.copy_of == np.arange(model.n_voters)) & fitted.informative)
     sample = fitted.sample
