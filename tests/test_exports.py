@@ -1,3 +1,5 @@
+from pathlib import Path
+
 """The public names are pinned: a change here is a change for every user."""
 
 from __future__ import annotations
@@ -81,3 +83,9 @@ def test_no_optional_library_is_imported():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_one_version_everywhere():
+    root = Path(__file__).parents[1]
+    assert f"version: {gl.__version__}\n" in (root / "CITATION.cff").read_text()
+    assert f"## {gl.__version__}" in (root / "CHANGELOG.md").read_text()
