@@ -1,5 +1,3 @@
-from pathlib import Path
-
 """The public names are pinned: a change here is a change for every user."""
 
 from __future__ import annotations
@@ -7,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import goldless
 
@@ -87,5 +86,5 @@ def test_no_optional_library_is_imported():
 
 def test_one_version_everywhere():
     root = Path(__file__).parents[1]
-    assert f"version: {gl.__version__}\n" in (root / "CITATION.cff").read_text()
-    assert f"## {gl.__version__}" in (root / "CHANGELOG.md").read_text()
+    assert f"version: {goldless.__version__}\n" in (root / "CITATION.cff").read_text()
+    assert f"## {goldless.__version__}" in (root / "CHANGELOG.md").read_text()
