@@ -24,6 +24,7 @@ PUBLIC = [
     "OracleCI",
     "OracleLatent",
     "Panel",
+    "PaperOptions",
     "SpectralMetaLearner",
     "TreeModel",
     "VoteStream",
