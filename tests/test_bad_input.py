@@ -19,6 +19,7 @@ from goldless import (
     MajorityVote,
     OracleCI,
     OracleLatent,
+    PaperOptions,
     SpectralMetaLearner,
     VotesError,
     VoteStream,
@@ -39,7 +40,7 @@ LEARNERS = [
     SpectralMetaLearner(),
     SpectralMetaLearner(em=False, imbalance="tensor"),
     LatentSML(structure="paper"),
-    LatentSML(structure="independent", em=False),
+    LatentSML(structure="independent", paper=PaperOptions(em=False)),
     OracleCI(),
 ]
 by_learner = pytest.mark.parametrize("learner", LEARNERS, ids=repr)

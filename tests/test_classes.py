@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import goldless as gl
-from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, OracleLatent
+from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, OracleLatent, PaperOptions
 from goldless.fitting.silence import hearing, silent_sums, with_silent_voters
 from goldless.maths.em import Dirichlet, run_em
 from goldless.votes.grouped import grouped
@@ -393,8 +393,8 @@ def test_em_on_votes_and_silence_never_falls_and_counts_what_a_further_symbol_wo
     [
         (gl.SpectralMetaLearner(), "SpectralMetaLearner is for two classes, and the votes have 4"),
         (LatentSML(structure="paper"), "structure='paper' is for two classes, and the votes have 4"),
-        (LatentSML(start="two-stage"), "start='two-stage' is for two classes"),
-        (LatentSML(em=False), "em=False is for two classes"),
+        (LatentSML(paper=PaperOptions(start="two-stage")), "start='two-stage' is for two classes"),
+        (LatentSML(paper=PaperOptions(em=False)), "em=False is for two classes"),
     ],
 )
 def test_what_is_for_two_classes_says_so(estimator, sentence, votes):

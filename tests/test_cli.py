@@ -154,6 +154,39 @@ def test_combine_to_the_screen_is_pure(votes, capsys):
     assert len(document["items"]) == document["n_items"] == 2000
 
 
+def test_the_three_methods_of_combine(votes, capsys):
+    X, _ = gl.simulate_votes(2000, random_state=0)
+    for method, estimator in {"majority": gl.MajorityVote(), "dawid-skene": gl.DawidSkene()}.items():
+        assert main(["combine", str(votes), "--ignore", "truth", "--method", method, "-q"]) == 0
+        labels = [line.split(",")[1] for line in capsys.readouterr().out.splitlines()[1:]]
+        assert labels == ["yes" if label == 1 else "no" for label in estimator.fit_predict(X)]
+    assert main(["combine", str(votes), "--method", "dawid-skene", "--trusted", "voter 1"]) == 1
+    assert capsys.readouterr().err == "goldless: --method dawid-skene has no use for --trusted\n"
+    written = []
+    for method in ("combined", "latent"):  # the old name, for one version
+        assert main(["combine", str(votes), "--ignore", "truth", "--method", method, "-q"]) == 0
+        written.append(capsys.readouterr().out)
+    assert written[0] == written[1]
+
+
+def test_compare_names_the_voter_that_got_worse(tmp_path, capsys):
+    X, _ = gl.simulate_votes(4000, groups=[1] * 6, random_state=1, group_accuracy=(0.8, 0.95))
+    X = X.astype(int)
+    X[2000::3, 2] *= -1
+    names = [str(tmp_path / name) for name in ("before.npz", "after.npz")]
+    for name, part in zip(names, (X[:2000], X[2000:]), strict=True):
+        np.savez(name, votes=part, voters=list("abcdef"))
+    assert main(["compare", *names]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("The accuracy of c changed")
+    assert re.search(r"^c +(sensitivity|specificity) +0\.\d+ +0\.\d+ +p < 0\.001$", out, re.MULTILINE)
+    assert main(["compare", *names, "--json"]) == 0
+    assert {tuple(change["voters"]) for change in json.loads(capsys.readouterr().out)["changes"]} == {("c",)}
+    page = tmp_path / "changes.html"
+    assert main(["report", names[1], "--against", names[0], "-o", str(page), "-q"]) == 0
+    assert "before.npz" in page.read_text()
+
+
 def test_select(votes, capsys):
     assert main(["select", str(votes), "--truth", "truth", "-k", "3"]) == 0
     assert "Expected balanced accuracy: this panel" in " ".join(capsys.readouterr().out.split())
@@ -185,6 +218,24 @@ def test_demo(tmp_path, capsys):
     assert "Now look at the hidden truth" in out
     assert "goldless report votes.csv -o report.html" in out
     assert page.read_text().startswith("<!doctype html>") or "<!doctype html>" in page.read_text()[:200]
+
+
+def test_the_demo_writes_into_this_folder_and_over_nothing_but_itself(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "goldless-demo.html"
+    page.write_text("precious")
+    assert main(["demo"]) == 1
+    assert page.read_text() == "precious"
+    page.unlink()
+    for _ in range(2):  # its own page is written anew
+        assert main(["demo", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert made["output"] == "goldless-demo.html"
+    assert os.listdir(tmp_path) == ["goldless-demo.html"]
+    assert len(made["simulated"]) == 2
+    for found in made["simulated"].values():
+        assert found["true"] > found["majority"]
+        assert abs(found["claimed"] - found["true"]) < 0.03
 
 
 def test_commands_to_paste_name_the_program_as_it_was_called(tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from goldless import (
     MajorityVote,
     OracleCI,
     OracleLatent,
+    PaperOptions,
     SpectralMetaLearner,
     VotesWarning,
     balanced_accuracy,
@@ -52,7 +53,7 @@ ESTIMATORS = {
     "sml+em": SpectralMetaLearner(decision="map"),
     "l-sml": LatentSML(structure="paper"),
     "l-sml known": LatentSML(structure=np.repeat(np.arange(6), GROUPS), decision="map"),
-    "l-sml hard": LatentSML(structure="paper", em=False, latent_values="hard"),
+    "l-sml hard": LatentSML(structure="paper", paper=PaperOptions(em=False, latent_values="hard")),
     "oracle-ci": OracleCI(),
 }
 by_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS.keys())
@@ -201,8 +202,8 @@ def test_permuting_voters_permutes_everything(estimator, votes, rng):
     "estimator",
     [
         SpectralMetaLearner(em=False),
-        LatentSML(em=False),
-        LatentSML(start="two-stage"),
+        LatentSML(paper=PaperOptions(em=False)),
+        LatentSML(paper=PaperOptions(start="two-stage")),
         LatentSML(structure="paper"),
     ],
     ids=["sml", "no em", "two-stage", "paper"],
@@ -269,7 +270,7 @@ def test_fitting_again_forgets(estimator, votes):
 def test_attributes_of_em_vanish_without_em(votes):
     model = SpectralMetaLearner().fit(votes[0])
     assert model.converged_
-    assert not hasattr(model.set_params(em=False).fit(votes[0]), "n_iter_")
+    assert not hasattr(model.set_params(paper=PaperOptions(em=False)).fit(votes[0]), "n_iter_")
 
 
 @by_learner
@@ -497,3 +498,14 @@ def test_one_sided_voters_that_abstain_are_heard():
     X, y = X[voted], y[voted]
     for learner in (MajorityVote(), DawidSkene(), LatentSML(structure="independent")):
         assert learner.fit(X).score(X, y) > 0.9
+
+
+def test_options_of_the_paper_work_by_their_old_names_for_one_version(votes):
+    model = LatentSML(structure="paper", em=False, latent_values="hard")
+    with pytest.warns(FutureWarning, match=r"write paper=PaperOptions\(") as caught:
+        model.fit(votes[0])
+    assert [str(warning.message).split()[0] for warning in caught] == ["em", "latent_values"]
+    new = LatentSML(structure="paper", paper=PaperOptions(em=False, latent_values="hard")).fit(votes[0])
+    np.testing.assert_array_equal(model.predict_proba(votes[0]), new.predict_proba(votes[0]))
+    with pytest.raises(TypeError, match=r"paper must be PaperOptions"):
+        LatentSML(paper={"em": False}).fit(votes[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import goldless
 
@@ -23,6 +24,7 @@ PUBLIC = [
     "OracleCI",
     "OracleLatent",
     "Panel",
+    "PaperOptions",
     "SpectralMetaLearner",
     "TreeModel",
     "VoteStream",
@@ -81,3 +83,9 @@ def test_no_optional_library_is_imported():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_one_version_everywhere():
+    root = Path(__file__).parents[1]
+    assert f"version: {goldless.__version__}\n" in (root / "CITATION.cff").read_text()
+    assert f"## {goldless.__version__}" in (root / "CHANGELOG.md").read_text()

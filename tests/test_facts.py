@@ -210,7 +210,7 @@ def test_a_single_name_is_not_a_list_of_voters(panel):
 
 def test_facts_need_em(panel):
     with pytest.raises(ValueError, match="em=True"):
-        gl.LatentSML(em=False).fit(panel[0], class_balance=0.5)
+        gl.LatentSML(paper=gl.PaperOptions(em=False)).fit(panel[0], class_balance=0.5)
 
 
 def test_voters_can_be_trusted_by_name():

@@ -273,7 +273,11 @@ def test_what_is_refused():
         MajorityVote().fit(rng.random((5, 3, 2)))
     with pytest.raises(VotesError, match="every voter always gives the same number"):
         MajorityVote(kind="scores").fit(np.ones((5, 3)))
-    for options in ({"em": False}, {"start": "two-stage"}, {"abstain": "informative"}):
+    for options in (
+        {"paper": gl.PaperOptions(em=False)},
+        {"paper": gl.PaperOptions(start="two-stage")},
+        {"abstain": "informative"},
+    ):
         with pytest.raises(ValueError, match="for labels, and the votes are numbers"):
             LatentSML(**options).fit(draw()[0])
 

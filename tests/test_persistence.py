@@ -14,7 +14,16 @@ import pytest
 from sklearn.base import clone
 
 import goldless as gl
-from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, OracleLatent, SpectralMetaLearner, VotesWarning
+from goldless import (
+    DawidSkene,
+    LatentSML,
+    MajorityVote,
+    OracleCI,
+    OracleLatent,
+    PaperOptions,
+    SpectralMetaLearner,
+    VotesWarning,
+)
 
 X, Y, TRUE_MODEL = gl.simulate_votes(
     300, groups=[3, 1, 1, 1], random_state=0, voter_accuracy=(0.8, 0.95), return_model=True
@@ -25,8 +34,8 @@ ESTIMATORS = [
     SpectralMetaLearner(imbalance=0.1),
     SpectralMetaLearner(em=False),
     LatentSML(structure="paper"),
-    LatentSML(structure=[0, 0, 0, 1, 2, 3], em=False),
-    LatentSML(structure=np.array([0, 0, 0, 1, 2, 3]), n_groups=[2, 3]),
+    LatentSML(structure=[0, 0, 0, 1, 2, 3], paper=PaperOptions(em=False)),
+    LatentSML(structure=np.array([0, 0, 0, 1, 2, 3]), paper=PaperOptions(n_groups=[2, 3])),
     OracleCI(decision="map"),
     OracleLatent(TRUE_MODEL),
 ]

@@ -112,7 +112,7 @@ def test_without_groups_two_stages_are_one(seed):
 @pytest.mark.parametrize("groups", [[0, 0, 1, 1, 2], [0, 0, 0, 1, 1], [0, 0, 1, 2, 3]])
 def test_small_groups_and_two_groups_are_defined(groups, seed):
     X, _ = gl.simulate_votes(3000, [1] * 5, random_state=seed)
-    model = gl.LatentSML(structure=groups, em=False).fit(X)
+    model = gl.LatentSML(structure=groups, paper=gl.PaperOptions(em=False)).fit(X)
     assert np.isfinite(model.decision_function(X)).all()
 
 
@@ -128,6 +128,6 @@ def test_the_order_of_voters_does_not_turn_contrary_pairs(draw):
     """A pair of voters that disagree has no direction of its own; the model must not take one from their order."""
     X, _ = gl.simulate_votes(800, [3, 2] + [1] * 5, missing_rate=0.3, random_state=draw)
     order = np.random.default_rng(draw).permutation(10)
-    model = gl.LatentSML(structure="paper", em=False).fit(X)
-    permuted = gl.LatentSML(structure="paper", em=False).fit(X[:, order])
+    model = gl.LatentSML(structure="paper", paper=gl.PaperOptions(em=False)).fit(X)
+    permuted = gl.LatentSML(structure="paper", paper=gl.PaperOptions(em=False)).fit(X[:, order])
     np.testing.assert_allclose(permuted.predict_proba(X[:, order]), model.predict_proba(X), atol=1e-3)

@@ -294,9 +294,9 @@ def test_an_iterator_of_too_many_patterns_says_what_to_pass_instead(many):
     [
         gl.SpectralMetaLearner(em=False),
         gl.SpectralMetaLearner(em=False, imbalance="tensor"),
-        gl.LatentSML(em=False),
-        gl.LatentSML(em=False, structure=[0] * 9 + [1, 1, 2], latent_values="hard"),
-        gl.LatentSML(em=False, structure=[0, 0, 0, *range(1, 10)], imbalance="tensor"),
+        gl.LatentSML(paper=gl.PaperOptions(em=False)),
+        gl.LatentSML(structure=[0] * 9 + [1, 1, 2], paper=gl.PaperOptions(em=False, latent_values="hard")),
+        gl.LatentSML(structure=[0, 0, 0, *range(1, 10)], paper=gl.PaperOptions(em=False, imbalance="tensor")),
     ],
     ids=["sml", "tensor", "search", "hard, a large group", "tensor of groups"],
 )

@@ -57,7 +57,7 @@ def artificial(n_draws: int = 10) -> None:
         for draw in range(n_draws):
             sizes = [size] + [1] * (20 - size)
             X, y, truth = gl.simulate_votes(10_000, sizes, random_state=1000 * size + draw, return_model=True)
-            known_count = gl.LatentSML(structure="paper", n_groups=21 - size).fit(X)
+            known_count = gl.LatentSML(structure="paper", paper=gl.PaperOptions(n_groups=21 - size)).fit(X)
             recovered += np.array_equal(known_count.groups_, truth.groups)
             methods = [
                 gl.MajorityVote().fit(X),

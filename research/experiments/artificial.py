@@ -68,7 +68,7 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
             "sml_em": gl.SpectralMetaLearner().fit(X),
             "oracle_ci": gl.OracleCI().fit(X, y),
             "paper": gl.LatentSML(structure="paper").fit(X),
-            "paper_known": gl.LatentSML(structure="paper", n_groups=len(groups)).fit(X),
+            "paper_known": gl.LatentSML(structure="paper", paper=gl.PaperOptions(n_groups=len(groups))).fit(X),
             "search": gl.LatentSML().fit(X),
             "oracle_l": gl.OracleLatent(truth).fit(X),
         }

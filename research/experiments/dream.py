@@ -110,7 +110,7 @@ def _tables_of(X: NDArray[np.int8], y: NDArray[np.int8], pictures: bool) -> dict
     errors["published"] = published["error"]
     panels = {name: _most_accurate(models[name].balanced_accuracy_) for name in ("vote", "sml_em", "oracle_ci")}
     panels |= {name: models[name].select(5) for name in ("paper", "search")}
-    grouped = gl.LatentSML(structure="paper", n_groups=published["K"], em=False).fit(X)
+    grouped = gl.LatentSML(structure="paper", paper=gl.PaperOptions(n_groups=published["K"], em=False)).fit(X)
     panels["published"] = select_voters(grouped.latent_model_, 5)
     five = {name: gl.balanced_error(y, gl.MajorityVote().fit_predict(X[:, p])) for name, p in panels.items()}
     small = models["search"].subset(panels["search"])

@@ -26,7 +26,7 @@ _MOST_GROUPS = 40
 
 def published_path(X: NDArray[np.int8], y: NDArray[np.int8]) -> list[dict[str, Any]]:
     """Return, for each number of groups K, the residual of the grouping, the error of the labels and b."""
-    covariance = gl.LatentSML(structure="independent", em=False).fit(X).covariance_
+    covariance = gl.LatentSML(structure="independent", paper=gl.PaperOptions(em=False)).fit(X).covariance_
     clustering = ScoreClustering(np.asarray(gl.score_matrix(covariance)))
     path = []
     for n_groups in range(3, min(_MOST_GROUPS, X.shape[1] - 1) + 1):

@@ -146,7 +146,9 @@ def as_published(X: NDArray[np.int8], y: NDArray[np.int8]) -> dict[str, float]:
     """Return the errors of SML and L-SML as the authors' code has them, with as many groups as the appendix shows."""
     import goldless as gl
 
-    groups = gl.LatentSML(structure="paper", n_groups=_APPENDIX_GROUPS, em=False).fit(X).groups_
+    groups = (
+        gl.LatentSML(structure="paper", paper=gl.PaperOptions(n_groups=_APPENDIX_GROUPS, em=False)).fit(X).groups_
+    )
     labels = {"sml": published_sml(X)[0], "lsml": published_labels(X, groups)[0]}
     return {name: gl.balanced_error(y, values) for name, values in labels.items()}
 

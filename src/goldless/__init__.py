@@ -22,6 +22,7 @@ if _TYPE_CHECKING:
     from goldless.estimators.majority import MajorityVote
     from goldless.estimators.oracles import OracleCI, OracleLatent
     from goldless.estimators.spectral import SpectralMetaLearner
+    from goldless.fitting.paper import PaperOptions
     from goldless.io.encode import encode_votes
     from goldless.io.files import read_votes
     from goldless.io.open import VoteStream
@@ -54,6 +55,7 @@ __all__ = [
     "OracleCI",
     "OracleLatent",
     "Panel",
+    "PaperOptions",
     "SpectralMetaLearner",
     "TreeModel",
     "VoteStream",
@@ -104,6 +106,7 @@ _HOME = {
         "goldless.maths.clustering": ("GroupAssignment", "assign_groups"),
         "goldless.maths.ideal": ("ideal_groups",),
         "goldless.maths.tree": ("LatentModel", "TreeModel"),
+        "goldless.fitting.paper": ("PaperOptions",),
         "goldless.maths.panels": ("Panel",),
         "goldless.maths.rank_one": ("complete_rank_one", "residual"),
         "goldless.maths.score": ("score_matrix",),

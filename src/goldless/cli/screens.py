@@ -26,7 +26,7 @@ _ADVISED = {
     "combined": "combined",
     "majority": "majority vote",
     "independent": "Dawid-Skene",
-    "voter": "best single voter",
+    "voter": "voter thought best",
 }
 _QUIET, _WARNING, _EMPTY = "dim", "yellow", ""
 

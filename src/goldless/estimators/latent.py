@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from goldless.errors import warn_user
 from goldless.estimators import incremental
 from goldless.estimators.base import items_of
 from goldless.estimators.tree import TreeEstimator
@@ -20,6 +21,7 @@ from goldless.fitting.fit import FitOptions, fit_tree
 from goldless.fitting.fitted import Alternative, Grouping
 from goldless.fitting.moments import ImbalanceRule
 from goldless.fitting.panels import Panels, choose_panel, worthwhile_panels
+from goldless.fitting.paper import PaperOptions
 from goldless.maths.score import score_matrix
 from goldless.maths.tree import TreeModel
 
@@ -33,23 +35,11 @@ class LatentSML(TreeEstimator):
         How voters are grouped. "search": weighted search over groupings with a price for every voter in a group
         (:func:`goldless.maths.structure.search.search_structure`). "paper": Algorithm 2, spectral clustering of the
         score matrix and smallest residual. "independent": every voter alone. An array: known groups.
-    n_groups : int or iterable of int, optional
-        Number of groups, or the candidates, for ``structure="paper"``; by default every number is tried.
-    start : {"votes", "two-stage"}, optional
-        Where EM starts: one soft vote for every group and single voter, or the two-stage moment estimate of
-        Algorithm 3. By default "two-stage" for ``structure="paper"`` and "votes" otherwise.
-    em : bool, default=True
-        Whether exact EM on the latent model follows; without it the two-stage estimate is used as it is.
+    paper : PaperOptions, optional
+        Steps of the paper that a fit need not take (:class:`~goldless.PaperOptions`).
     subtypes : bool, optional
         Whether items may have subtypes, such as easy and hard ones, where the votes support them. By default only
         with ``structure="search"``.
-    latent_values : {"soft", "hard"}, default="soft"
-        Whether the first stage of the two-stage estimate hands on the expected value of each group's latent or
-        its more likely value.
-    imbalance : {"restricted", "tensor", "restricted-as-published"} or float, default="restricted"
-        How the class imbalance b is found in the two-stage estimate. "restricted-as-published" repeats a formula
-        of a public copy of the authors' code (``v / (1 - b^2)`` for ``v / sqrt(1 - b^2)``), which shrinks b
-        towards zero; it is there to reproduce the published figures.
     prior : tuple of float (right, wrong), default=(1.0, 0.5)
         Pseudo-votes added to every rate in EM: they stop degenerate solutions.
     balance_prior : "auto" or float, default="auto"
@@ -86,6 +76,8 @@ class LatentSML(TreeEstimator):
         Voters, by name or column number, that mean positive by low numbers; True for all.
     positive_from : float, optional
         The smallest number that means positive: the user's own cut.
+    n_groups, start, em, latent_values, imbalance
+        Old names of what is in ``paper``, for one version.
 
     Attributes
     ----------
@@ -170,12 +162,8 @@ class LatentSML(TreeEstimator):
         self,
         *,
         structure: str | ArrayLike = "search",
-        n_groups: int | Any = None,
-        start: str | None = None,
-        em: bool = True,
+        paper: PaperOptions | None = None,
         subtypes: bool | None = None,
-        latent_values: str = "soft",
-        imbalance: str | float = "restricted",
         prior: tuple[float, float] = (1.0, 0.5),
         balance_prior: str | float = "auto",
         abstain: str = "ignore",
@@ -189,8 +177,14 @@ class LatentSML(TreeEstimator):
         kind: Any = "auto",
         lower_is_positive: Any = None,
         positive_from: float | None = None,
+        n_groups: Any = None,
+        start: str | None = None,
+        em: bool = True,
+        latent_values: str = "soft",
+        imbalance: str | float = "restricted",
     ):
         self.structure = structure
+        self.paper = paper
         self.n_groups = n_groups
         self.start = start
         self.em = em
@@ -211,15 +205,34 @@ class LatentSML(TreeEstimator):
         self.lower_is_positive = lower_is_positive
         self.positive_from = positive_from
 
+    @property
+    def _paper(self) -> PaperOptions:
+        """What is asked for of the paper, by its options or by their old names."""
+        return replace(PaperOptions() if self.paper is None else self.paper, **self._moved())
+
+    def _moved(self) -> dict[str, Any]:
+        """Return what was given by the old names of the options of the paper."""
+        given = {field.name: (getattr(self, field.name), field.default) for field in fields(PaperOptions)}
+        return {
+            name: value
+            for name, (value, default) in given.items()
+            if value is not default and (default is None or value != default)
+        }
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        ImbalanceRule(self.imbalance)
-        if self.latent_values not in ("soft", "hard"):
-            raise ValueError(f"latent_values must be 'soft' or 'hard', got {self.latent_values!r}")
+        if self.paper is not None and not isinstance(self.paper, PaperOptions):
+            raise TypeError(f"paper must be PaperOptions(...), got {self.paper!r}")
+        for name in self._moved():
+            warn_user(f"{name} moves: write paper=PaperOptions({name}=...).", FutureWarning)
+        paper = self._paper
+        ImbalanceRule(paper.imbalance)
+        if paper.latent_values not in ("soft", "hard"):
+            raise ValueError(f"latent_values must be 'soft' or 'hard', got {paper.latent_values!r}")
         if self.abstain not in ("ignore", "informative"):
             raise ValueError(f"abstain must be 'ignore' or 'informative', got {self.abstain!r}")
-        if self.start not in (None, "votes", "two-stage"):
-            raise ValueError(f"start must be 'votes' or 'two-stage', got {self.start!r}")
+        if paper.start not in (None, "votes", "two-stage"):
+            raise ValueError(f"start must be 'votes' or 'two-stage', got {paper.start!r}")
         if isinstance(self.structure, str) and self.structure not in ("search", "paper", "independent"):
             raise ValueError(
                 "structure must be 'search', 'paper', 'independent' or one group for each voter, got "
@@ -265,7 +278,7 @@ class LatentSML(TreeEstimator):
         known = KnownLabels.read(anchors, self.missing, items_of(X))
         votes = self._read_for_fit(X, sample_weight, known)
         facts = Facts.read(votes.votes, known, class_balance, trusted)
-        if facts.any and not self.em:
+        if facts.any and not self._paper.em:
             raise ValueError("anchors, class_balance and trusted enter through EM; leave em=True.")
         if votes.n_classes > 2:
             self._refuse_two_class_options(f"for two classes, and the votes have {votes.n_classes}")
@@ -290,18 +303,19 @@ class LatentSML(TreeEstimator):
 
     def _options(self) -> FitOptions:
         """Return how the tree is fitted."""
+        paper = self._paper
         return FitOptions(
             prior=self.prior,
             balance_prior=self.balance_prior,
             max_iter=self.max_iter,
             tol=self.tol,
             structure=self.structure,
-            n_groups=self.n_groups,
-            start=self.start or ("two-stage" if self._structure_is("paper") else "votes"),
-            em=self.em,
+            n_groups=paper.n_groups,
+            start=paper.start or ("two-stage" if self._structure_is("paper") else "votes"),
+            em=paper.em,
             levels=self._structure_is("search") if self.subtypes is None else self.subtypes,
-            latent_values=self.latent_values,
-            imbalance=self.imbalance,
+            latent_values=paper.latent_values,
+            imbalance=paper.imbalance,
             abstain=self.abstain,
             at_least=self.at_least,
         )
@@ -310,8 +324,8 @@ class LatentSML(TreeEstimator):
         """Say which options are for labels of two classes only."""
         for name, used in {
             "structure='paper'": self._structure_is("paper"),
-            "start='two-stage'": self.start == "two-stage",
-            "em=False": not self.em,
+            "start='two-stage'": self._paper.start == "two-stage",
+            "em=False": not self._paper.em,
             "decision='mean'": self.decision == "mean",
         }.items():
             if used:
@@ -325,7 +339,7 @@ class LatentSML(TreeEstimator):
 
     def _least_voters(self) -> int:
         """Return with how many voters this can be fitted: the equations of the two-stage estimate need three."""
-        by_moments = not self.em or self.start == "two-stage" or self._structure_is("paper")
+        by_moments = not self._paper.em or self._paper.start == "two-stage" or self._structure_is("paper")
         return 3 if by_moments else self._min_voters
 
     def _structure_is(self, name: str) -> bool:

@@ -17,6 +17,7 @@ from goldless.fitting.calibration import Calibration
 from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Guard, Settled, Unseen
+from goldless.fitting.paper import PaperOptions
 from goldless.fitting.risk import Risk
 from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.maths.tree import TreeModel
@@ -31,8 +32,8 @@ VERSION = 2
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        Alternative, Bins, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PatternTable, Risk, Settled,
-        SparseCodes, SparseRows, TreeModel, Unseen, VoteSample,
+        Alternative, Bins, Calibration, Convergence, Cut, Facts, Fitted, Grouping, Guard, PaperOptions, PatternTable,
+        Risk, Settled, SparseCodes, SparseRows, TreeModel, Unseen, VoteSample,
     )
 }  # fmt: skip
 _AS_BYTES = ("|u1", "<f4")  # arrays of many small numbers
