@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
