@@ -596,7 +596,7 @@ def _labelled():
 
 
 def test_panels_of_numbers_are_judged_by_cut_votes():
-    X, y = draw(800, seed=1)
+    X, _ = draw(800, seed=1)
     model = LatentSML().fit(X)
     panels = model.panels()
     assert all(abs(panel.balanced_accuracy - panel.vote_accuracy) < 0.15 for panel in panels)
@@ -627,3 +627,24 @@ def test_a_short_file_of_scores_keeps_its_voters(tmp_path):
     frame.to_csv(tmp_path / "short.csv", index=False)
     found = gl.read_votes(tmp_path / "short.csv")
     assert found.n_voters == 6
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_of_numbers_are_streamed(tmp_path, ending):
+    X, y = draw(3000, missing=0.05)
+    X[:, 0] = np.clip(np.round(X[:, 0]), -5, 5)
+    frame = pd.DataFrame(X.round(2), columns=[f"judge {i}" for i in range(6)])
+    frame.insert(0, "item", [f"q{i}" for i in range(len(X))])
+    frame["truth"] = y
+    path = tmp_path / f"scores.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    whole = LatentSML().fit(gl.read_votes(path, truth="truth").X)
+    for batch_rows in (500, 1 << 16):
+        stream = gl.VoteStream(path, truth="truth", batch_rows=batch_rows)
+        model = LatentSML().fit(stream)
+        np.testing.assert_array_equal(np.concatenate(model.cuts_), np.concatenate(whole.cuts_))
+        np.testing.assert_allclose(model.auc_, whole.auc_, atol=1e-7)
+        written = model.write_labels(stream, tmp_path / f"labels{batch_rows}.csv")
+        assert written.balanced_accuracy == pytest.approx(whole.score(frame.iloc[:, 1:7], y), abs=1e-6)
+    labels = pd.read_csv(tmp_path / "labels500.csv")
+    assert labels["item"].tolist() == frame["item"].tolist()

@@ -356,8 +356,8 @@ class PanelVotes:
             warnings.simplefilter("ignore")
             majority = MajorityVote().fit(self._patterns, sample_weight=self.table.counts)
             combined = self._codes_of(self.model.predict(self._patterns))
-        flat = self.independent_model.class_log_likelihood(self.core_codes)
-        flat, vote = flat.argmax(axis=1), self._codes_of(majority.predict(self._patterns))
+        flat = self.independent_model.class_log_likelihood(self.core_codes).argmax(axis=1)
+        vote = self._codes_of(majority.predict(self._patterns))
         if self.said is not None:
             combined, flat, vote = self.said.labels, self.said.flat, self.said.consensus
         return {

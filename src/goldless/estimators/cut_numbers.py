@@ -56,10 +56,10 @@ class Said(NamedTuple):
             np.stack([np.bincount(table.inverse, weight * of, table.n_patterns) / items for of in rows.T], axis=1)
             for rows in (self.posterior, self.printed)
         ]
-        labels = table.codes[:, -3:].T.astype(np.int64)
-        for _ in labels:
+        labels, flat, consensus = table.codes[:, -3:].T.astype(np.int64)
+        for _ in range(3):
             table = table.without_last_voter()
-        return table, Said(*labels, *means, self.calibration, self.auc)
+        return table, Said(labels, flat, consensus, means[0], means[1], self.calibration, self.auc)
 
 
 @dataclass(frozen=True, eq=False)

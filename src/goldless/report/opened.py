@@ -62,7 +62,7 @@ class Opened:
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
         if isinstance(X, CutVotes) and X.said is not None:
-            table, said = X.said.collapsed(X.codes, None)
+            table, said = X.said.collapsed(dense_codes(X.codes), None)
             return cls(model, X, table, said=said)
         model, votes, rows, remark = looked_at(model, votes)
         return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, remark)
