@@ -44,3 +44,24 @@ def pytest_runtest_makereport(item, call):
     if report.skipped and not hasattr(report, "wasxfail") and real and os.environ.get("CI"):
         report.outcome, report.longrepr = "failed", f"CI must run this test on real data, but: {report.longrepr[2]}"
     return report
+
+
+FEW = {
+    "goldless.kernels.packing": "_FEW_BYTES",
+    "goldless.kernels.tree": "_FEW_CELLS",
+    "goldless.kernels.tree_tables": "_FEW_UNITS",
+    "goldless.kernels.vote_shares": "_FEW_CELLS",
+    "goldless.votes.grouped": "_FEW_PRODUCTS",
+    "goldless.votes.pairs": "_FEW_PRODUCTS",
+    "goldless.votes.rows": "_FEW_ROWS",
+}
+
+
+@pytest.fixture(params=["numpy", "kernels"], scope="module")
+def small_and_large(request):
+    """Small panels go through numpy, larger ones through kernels: the tests that ask for this go through both."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "kernels":
+            for module, limit in FEW.items():
+                patch.setattr(f"{module}.{limit}", -1)
+        yield request.param

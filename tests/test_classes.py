@@ -11,6 +11,11 @@ from sklearn.base import clone
 
 import goldless as gl
 from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, OracleLatent
+from goldless.fitting.silence import hearing, silent_sums, with_silent_voters
+from goldless.maths.em import Dirichlet, run_em
+from goldless.votes.grouped import grouped
+from goldless.votes.passes import VoteSums
+from goldless.votes.rows import PatternTable
 
 GROUPS = [4, 1, 1, 1, 1, 1]
 ESTIMATORS = [
@@ -337,6 +342,49 @@ def test_frames_and_files_have_classes_of_their_own(tmp_path, votes):
     assert sum(counted.values()) == len(frame)
 
 
+# -- silence ------------------------------------------------------------------------------------------------
+
+
+def test_silence_is_heard_of_more_than_two_classes(tmp_path):
+    """Rules that fire on one class: where some classes have more rules, silence tells them apart."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 4000)
+    X = np.full((4000, 16), np.nan)
+    for rule in range(16):
+        side = rule % 4 if rule < 8 else 0
+        X[rng.random(4000) < np.where(y == side, 0.45, 0.06), rule] = side
+    X, y = (part[(~np.isnan(X)).any(axis=1)] for part in (X, y))
+    plain, heard = (LatentSML(abstain=how, kind="labels").fit(X) for how in ("ignore", "informative"))
+    assert heard.score(X, y) > plain.score(X, y) + 0.1
+    assert heard.confusion_.shape == (16, 4, 4)
+    np.testing.assert_allclose(heard.confusion_.sum(axis=2), 1)
+    np.testing.assert_allclose(heard.predict_proba(X).sum(axis=1), 1)
+    heard.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(gl.load(tmp_path / "model.json").predict_proba(X), heard.predict_proba(X))
+
+
+def test_em_on_votes_and_silence_never_falls_and_counts_what_a_further_symbol_would(votes):
+    """Silence as a second vote has the likelihood of one more symbol: Pr(voted) Pr(vote | voted)."""
+    X = np.where(np.random.default_rng(5).random(votes[0].shape) < 0.2, -1, np.nan_to_num(votes[0], nan=-1))[
+        :500, :6
+    ].astype(np.int8)
+    abstainers, n_symbols = np.arange(6), 4
+    table = PatternTable.of(X, n_symbols)
+    sums = silent_sums(VoteSums.of_table(table), abstainers)
+    prior = Dirichlet.of_classes(np.arange(6), n_symbols, 1.0, 0.5, 25.0, 1.0)
+    model = with_silent_voters(prior.maximise(grouped(table, np.arange(6)).unit_votes()), abstainers)
+    hearing_prior = hearing(prior.for_groups(model.groups), abstainers, 6)
+    result = run_em(model, sums.expect_table, prior=hearing_prior, max_iter=60, tol=0.0)
+    assert (np.diff(result.objective) > -1e-9 * np.abs(result.objective[:-1])).all()
+    fitted = result.model
+    spoke = fitted.votes[6:, :, 1]
+    joint = np.concatenate([fitted.votes[:6] * spoke[:, :, None], fitted.votes[6:, :, :1]], axis=2)
+    codes = np.where(X < 0, n_symbols, X)
+    of_rows = np.log(joint[np.arange(6), :, codes]).sum(axis=1) + np.log(fitted.prior)
+    expected = sums.expect_table(fitted).log_likelihood
+    np.testing.assert_allclose(np.logaddexp.reduce(of_rows, axis=1).sum(), expected, rtol=1e-9)
+
+
 # -- what is for two classes, and what is no class ----------------------------------------------------------
 
 
@@ -347,7 +395,6 @@ def test_frames_and_files_have_classes_of_their_own(tmp_path, votes):
         (LatentSML(structure="paper"), "structure='paper' is for two classes, and the votes have 4"),
         (LatentSML(start="two-stage"), "start='two-stage' is for two classes"),
         (LatentSML(em=False), "em=False is for two classes"),
-        (LatentSML(abstain="informative"), "abstain='informative' is for two classes"),
     ],
 )
 def test_what_is_for_two_classes_says_so(estimator, sentence, votes):

@@ -223,3 +223,47 @@ def test_a_folder_larger_than_a_workers_memory(tmp_path):
     assert "sample" in model.how_counted_
     for name in ("sensitivity_", "specificity_"):
         np.testing.assert_allclose(getattr(model, name), getattr(expected, name), rtol=0, atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory):
+    """A long table in no order, in row groups, and what it is in memory."""
+    rng = np.random.default_rng(2)
+    n_items, n_workers = 1500, 900
+    truth, items = rng.integers(0, 3, n_items), np.repeat(np.arange(n_items), 5)
+    workers = np.concatenate([rng.choice(n_workers, 5, replace=False) for _ in range(n_items)])
+    right = rng.random(len(items)) < rng.uniform(0.5, 0.95, n_workers)[workers]
+    labels = np.where(right, truth[items], rng.integers(0, 3, len(items)))
+    order = rng.permutation(len(items))
+    frame = pd.DataFrame({"task": items, "worker": workers, "answer": labels}).iloc[order].reset_index(drop=True)
+    path = tmp_path_factory.mktemp("crowd") / "long.parquet"
+    frame.to_parquet(path, index=False, row_group_size=2000)
+    return frame, path, gl.read_votes(path)
+
+
+@pytest.mark.parametrize("memory_limit", [0, 1 << 28], ids=["on the cluster", "kept"])
+@pytest.mark.parametrize("kind", ["file", "frame"])
+def test_long_tables_are_joined_by_item_on_the_cluster(kind, memory_limit, crowd, client, tmp_path):
+    import dask.dataframe as dd
+
+    frame, path, table = crowd
+    source = path if kind == "file" else dd.from_pandas(frame, npartitions=3)
+    stream = gl.VoteStream(source, client=client, memory_limit=memory_limit)
+    model, expected = gl.DawidSkene().fit(stream), gl.DawidSkene().fit(table)
+    assert ("read again" in model.how_counted_) == (memory_limit == 0)
+    np.testing.assert_array_equal(model.feature_names_in_, table.voters)
+    np.testing.assert_allclose(model.confusion_, expected.confusion_, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(stream), expected.predict(table))
+    model.predict_to(stream, tmp_path / "labels.csv")
+    assert pd.read_csv(tmp_path / "labels.csv")["task"].tolist() == table.items.tolist()
+
+
+def test_two_labels_in_a_long_table_on_the_cluster_are_named(crowd, client):
+    import dask.dataframe as dd
+
+    frame, _, _ = crowd
+    again = frame.iloc[[5]].assign(answer=(frame["answer"][5] + 1) % 3)
+    twice = dd.from_pandas(pd.concat([frame, again], ignore_index=True), npartitions=2)
+    with pytest.raises(VotesError, match="two different labels") as error:
+        gl.VoteStream(twice, client=client).open()
+    assert error.value.where["item"] == frame["task"][5]

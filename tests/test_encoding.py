@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldless import encode_votes
-from goldless.votes.alphabet import MISSING, UNKNOWN, Alphabet, LabelRules, NewLabels, as_read
+from goldless.votes.alphabet import MISSING, UNKNOWN, Alphabet, LabelRules, NewLabels, as_read, distinct_labels
 
 CODES = np.array([[0, 1, -1], [1, 1, 0], [-1, 0, 1], [0, 0, 1]], dtype=np.int8)
 
@@ -263,3 +263,15 @@ def test_large_arrays_of_three_labels_are_coded_in_parts():
     codes = encode_votes(X).codes
     np.testing.assert_array_equal(codes[:2], [[0, 1, 2], [2, 2, 1]])
     np.testing.assert_array_equal(codes, np.tile(codes[:2], (150_000, 1)))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
+@pytest.mark.parametrize("labels", [(3, 5, 7, 11), (0, 1, 2, 120), (0, 100, 127)])
+def test_many_integers_are_coded_as_few_are(dtype, labels):
+    """Many are looked up in a table of all integers between them, few are compared with every class."""
+    alphabet = Alphabet(np.array(labels), LabelRules.of(None, 9))
+    values = np.random.default_rng(0).choice([*labels, 9, 10], (6000, 3)).astype(dtype)
+    few = np.concatenate([alphabet.codes(values[rows : rows + 500]) for rows in range(0, 6000, 500)])
+    np.testing.assert_array_equal(alphabet.codes(values), few)
+    assert set(np.unique(few)) == {MISSING, UNKNOWN, *range(len(labels))}
+    assert set(distinct_labels(values)) == set(np.unique(values))

@@ -26,6 +26,7 @@ PUBLIC = [
     "SpectralMetaLearner",
     "TreeModel",
     "VoteStream",
+    "VoterEnsemble",
     "Votes",
     "VotesError",
     "VotesWarning",
@@ -42,6 +43,7 @@ PUBLIC = [
     "load",
     "random_model",
     "read_votes",
+    "report",
     "residual",
     "score_matrix",
     "select_voters",
@@ -56,6 +58,12 @@ def test_public_names_are_pinned():
 def test_every_public_name_is_there_and_documented():
     for name in PUBLIC:
         assert inspect.getdoc(getattr(goldless, name)), name
+
+
+def test_every_public_name_has_an_example():
+    """Examples are run with all docstrings (test_docs.py)."""
+    for name in PUBLIC:
+        assert ">>>" in inspect.getdoc(getattr(goldless, name)), name
 
 
 def test_nothing_else_is_in_sight():

@@ -507,6 +507,155 @@ def workbook(rows):
     return data.getvalue()
 
 
+# -- what columns are ---------------------------------------------------------------------------------------
+
+
+def panel(n=30):
+    """Votes of four voters, of which no two are alike."""
+    say = lambda i, j: "yes" if (i * 7 + j * 3 + i * j) % 3 else "no"  # noqa: E731
+    return pd.DataFrame({v: [say(i, j) for i in range(n)] for j, v in enumerate("abcd")})
+
+
+def sources(frame, tmp_path):
+    """A frame in every form that the door takes."""
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    duckdb = pytest.importorskip("duckdb")
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    yield from (tmp_path / "t.csv", tmp_path / "t.parquet", frame, pl.from_pandas(frame), arrow, arrow.to_reader())
+    yield from (duckdb.sql("select * from frame"), frame.to_dict("records"))
+
+
+@pytest.mark.parametrize("title", ["truth", "Gold", "label", "target", "expected", "ground truth", "a_gold", "gt"])
+def test_the_truth_is_no_voter_whatever_it_came_in(title, tmp_path):
+    frame = panel()
+    frame[title] = frame["a"].str.upper()
+    for source in sources(frame, tmp_path):
+        table = gl.read_votes(source)
+        assert table.voters == list("abcd")
+        assert f"Column {title!r} was left out" in str(table.notes[0])
+        scored = gl.read_votes(frame, truth=title)
+        np.testing.assert_array_equal(scored.truth, scored.votes.codes[:, 0])
+    with pytest.raises(VotesError, match="one column of votes, 'a'"):
+        gl.read_votes(frame[["a", title]])
+
+
+def test_golden_tasks_of_a_wide_table(tmp_path):
+    frame = panel().assign(gold=["yes", "no", *[None] * 28])
+    assert gl.read_votes(frame).gold == {0: "yes", 1: "no"}
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    run("combine", tmp_path / "v.csv", "--golden", "-o", tmp_path / "o.csv", "-q")
+    assert pd.read_csv(tmp_path / "o.csv")["label"].tolist()[:2] == ["yes", "no"]
+
+
+def test_what_is_noted_beside_votes_is_left_out_and_all_named_in_one_message(tmp_path):
+    notes = {"length": range(10, 40), "day": "2024-01-01", "lang": ["en", "de", "fr"] * 10, "text": None}
+    frame = panel().assign(**notes, a_sure=np.linspace(0, 1, 30), b_sure=np.linspace(0, 1, 30)[::-1])
+    frame["text"] = [f"text {i}" for i in range(30)]
+    for source in sources(frame, tmp_path):
+        table = gl.read_votes(source)
+        assert table.voters == list("abcd")
+        assert "columns 'length', 'day', 'lang', 'a_sure', 'b_sure'" in str(table.notes[0])
+        assert len(table.notes) == 1
+    numbers = (panel() == "yes").astype(int).assign(words=np.arange(30) % 9, age=np.arange(20, 50))
+    assert gl.read_votes(numbers).voters == list("abcd")
+    saved = panel().assign(item=[f"q{i}" for i in range(30)])
+    saved.to_csv(tmp_path / "saved.csv")  # with the numbers of its rows
+    assert gl.read_votes(tmp_path / "saved.csv").items.tolist() == saved["item"].tolist()
+
+
+def test_labels_that_differ_in_capitals_or_blanks_only_are_joined(tmp_path):
+    frame = panel().replace({"yes": "not sure"})
+    expected = gl.read_votes(frame).votes.codes
+    frame["a"] = frame["a"].str.upper()
+    frame["b"] = "  " + frame["b"].str.replace(" ", "   ").str.title()
+    for source in sources(frame, tmp_path):
+        table = gl.read_votes(source)
+        np.testing.assert_array_equal(table.votes.codes, expected)
+        assert "Labels that differ in capital letters or blanks only were joined" in str(table.notes[0])
+
+
+def test_lists_of_annotators_and_their_labels_in_frames(tmp_path):
+    frame = panel()
+    lists = pd.DataFrame({"text": [f"t{i}" for i in range(30)], "annotators": [list("abcd")] * 30})
+    lists["labels"] = frame.values.tolist()
+    for source in (lists, pl.from_pandas(lists), pa.Table.from_pandas(lists), lists.to_dict("records")):
+        table = gl.read_votes(source)
+        table_like(table, list("abcd"), gl.read_votes(frame).votes.codes, ["no", "yes"])
+    with pytest.raises(VotesError, match="hold lists without a list of their voters"):
+        gl.read_votes(lists[["text", "labels"]])
+    turned = {v: {f"q{i}": frame[v][i] for i in range(30)} for v in frame}  # more items than voters
+    write(tmp_path, **{"turned.json": turned})
+    assert gl.read_votes(tmp_path / "turned.json").voters == list("abcd")
+
+
+@pytest.mark.parametrize("kind", ["labels", "scores"])
+def test_what_counts_of_several_answers_is_a_stated_rule(kind, tmp_path):
+    values = [0.1, 0.4, 0.4, 0.9] if kind == "scores" else ["x", "y", "y", "z"]
+    rows = [(1, "a", value) for value in values]
+    rows += [(i, v, values[(i + n) % 4]) for i in (1, 2, 3) for n, v in enumerate("bcd")]
+    frame = pd.DataFrame([*rows, (2, "a", values[0])], columns=["item", "voter", "label"])
+    with pytest.raises(VotesError, match=r"voter 'a' gave item 1? ?'?1?'? ?two different labels; repeats='last'"):
+        gl.read_votes(frame, kind=kind)
+    for rule, expected in {"first": values[0], "last": values[3], "most": 0.45 if kind == "scores" else "y"}.items():
+        table = gl.read_votes(frame, kind=kind, repeats=rule)
+        assert "of different answers of a voter on an item" in table.how
+        found = table.votes.answers[0, 0] if kind == "scores" else table.votes.classes[table.votes.codes[0, 0]]
+        assert found == expected
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    assert main(["combine", str(tmp_path / "v.csv"), "--kind", kind, "-q", "--repeats", "last"]) == 0
+
+
+# -- more versions ------------------------------------------------------------------------------------------
+
+
+def test_one_scorer_of_several_models_makes_the_models_voters(tmp_path):
+    for model in "abc":
+        samples = [
+            {"id": i, "epoch": 1, "scores": {"match": {"value": "CI"[(i + ord(model)) % 2]}}} for i in range(6)
+        ]
+        about = {"task": "t", "task_id": "1", "run_id": "2", "model": model}
+        write(tmp_path, **{f"{model}.json": {"eval": about, "samples": samples}})
+    table = gl.read_votes(tmp_path)
+    assert (table.voters, table.n_items) == (["a", "b", "c"], 6)
+    assert "each model a voter" in table.how
+
+
+def test_assertions_of_one_kind_are_told_apart_and_lines_are_read(tmp_path):
+    parts = [[{"pass": (i + j) % 3 > 0, "assertion": {"type": "llm-rubric"}} for j in range(3)] for i in range(6)]
+    results = [
+        {"testIdx": i, "promptIdx": 0, "success": True, "vars": {}, "gradingResult": {"componentResults": part}}
+        for i, part in enumerate(parts)
+    ]
+    write(tmp_path, **{"out.jsonl": lines(results)})
+    table = gl.read_votes(tmp_path / "out.jsonl")
+    assert table.voters == ["llm-rubric #1", "llm-rubric #2", "llm-rubric #3"]
+    assert table.format == "promptfoo"
+
+
+BAD = {
+    "picture.csv": (b"\x89PNG\r\n", "is a picture"),
+    "empty.vcf": (b"##fileformat=VCFv4.2\n#CHROM\tPOS\n", "holds no calls"),
+    "bad.vcf": (b"##fileformat=VCFv4.2\n1\tx\t.\tA\tG\t.\tPASS\t.\n", "line 2 is not a record"),
+    "log.json": (
+        b'{"eval": {"task": 1, "task_id": 1, "run_id": 1, "model": 1}, "samples": [{"scores": {"a": 1}}]}',
+        "looks like Inspect AI logs",
+    ),
+    "mturk.csv": (b"HITId,WorkerId\n1,a\n1,b\n", "has no questions, so it holds no votes"),
+    "zoo.csv": (b'subject_ids,user_name,annotations\n1,a,"{""x"":1}"\n', "is not a JSON list of tasks"),
+    "workers.csv": (b"task,worker,label\n1,a,x\n1,a,y\n1,b,x\n", "two different labels; repeats='last'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_one_clear_line(name, tmp_path):
+    (tmp_path / name).write_bytes(BAD[name][0])
+    with pytest.raises(VotesError) as caught:
+        gl.read_votes(tmp_path / name)
+    assert BAD[name][1] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 # -- variant calls ------------------------------------------------------------------------------------------
 
 

@@ -149,10 +149,11 @@ def test_a_frame_is_its_array_with_names(estimator, to_frame):
 
 
 @pytest.mark.parametrize("to_frame", LIBRARIES)
-def test_names_in_another_order_are_refused(to_frame):
-    model = MajorityVote().fit(to_frame(VOTES))
-    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
-        model.predict(to_frame(VOTES, NAMES[::-1]))
+@pytest.mark.parametrize("estimator", [MajorityVote(), LatentSML(structure="independent")], ids=repr)
+def test_columns_in_another_order_are_matched_by_name(estimator, to_frame):
+    model = estimator.fit(to_frame(VOTES))
+    turned = to_frame(VOTES[:, ::-1], NAMES[::-1])
+    np.testing.assert_array_equal(model.predict(turned), model.predict(to_frame(VOTES)))
 
 
 @pytest.mark.parametrize("to_frame", LIBRARIES)

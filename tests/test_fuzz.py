@@ -3,9 +3,11 @@
 The long one is ``research/fuzz/run --minutes 30``; docs/reliability.md has its last figures.
 """
 
+import json
+
 import pytest
 
-from research.fuzz import bombs, calls, files, models
+from research.fuzz import bombs, calls, files, models, page
 from research.fuzz.campaign import Failure, one_trial, run
 from research.fuzz.promises import Refused, attempt, check_message
 
@@ -45,3 +47,9 @@ def test_what_counts_as_a_refusal():
     for message in ("", "two\nlines", "<ast.Dict object at 0x7f>"):
         with pytest.raises(Failure):
             check_message(message)
+
+
+def test_the_page_has_the_last_counts():
+    counted = json.loads((page.DOCS / "reliability.json").read_text())
+    text = (page.DOCS / "reliability.md").read_text()
+    assert page.page(text, counted) == text

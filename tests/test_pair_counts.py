@@ -13,6 +13,8 @@ from goldless.votes.rows import PatternTable
 from references import corners
 from references_votes import pair_tables
 
+pytestmark = pytest.mark.usefixtures("small_and_large")
+
 
 @st.composite
 def weighted_codes(draw, n_voters=None, n_symbols=None):

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from goldless.votes.rows import PatternTable, Rows
 from references_votes import pattern_counts
 
+pytestmark = pytest.mark.usefixtures("small_and_large")
+
 
 @st.composite
 def weighted_codes(draw, max_items=60, max_voters=20, n_voters=None):

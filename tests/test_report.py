@@ -1,5 +1,6 @@
 """The summary is plain and says the truth; the page shows it and obeys nobody's names."""
 
+import base64
 import json
 import re
 import subprocess
@@ -19,6 +20,7 @@ from goldless.fitting.panels import judge_panels
 from goldless.report import drawing, render_html, summarize
 from goldless.report.items import because
 from goldless.report.rows import Because
+from goldless.report.table import packed_votes, vote_bits
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -137,12 +139,17 @@ def test_other_readings_of_the_votes_are_told(simulated):
     tell(part, verdict="Two groupings explain the votes.", ambiguous=False, alternatives=others)
     found = summarize(part, X)
     assert found["answer"]["verdict"] == part.verdict_
-    assert render_html(found).count(part.verdict_) == 1  # where the groups are explained
+    assert shown(render_html(found)).count(part.verdict_) == 1  # where the groups are explained
     assert found["structure"]["alternatives"] == [{"groups": [0] * 20, "margin": 0.5, "labels_changed": 0.25}]
     assert "20 voters in 1 group<" in render_html(found)
     tell(part, ambiguous=True)
     found = summarize(part, X, warnings=[part.verdict_])
     assert found["warnings"].count(part.verdict_) == 1
+
+
+def shown(page):
+    """Return a page without the figures and the script behind it."""
+    return page.partition('<script type="application/json"')[0]
 
 
 def tell(model, **words):
@@ -205,12 +212,69 @@ def test_expected_accuracy_of_certain_labels_is_one():
 
 def test_the_page_holds_everything_and_asks_for_nothing(summary):
     page = render_html(summary)
-    for anchor in ("answer", "truth", "pairs", "tree", "voters", "items", "structure", "limits"):
+    for anchor in ("answer", "truth", "pairs", "tree", "voters", "items", "structure", "limits", "share"):
         assert f'id="{anchor}"' in page
-    assert page.count('class="heat"') == 6  # the groups were given, so none says how often they are found
+    kinds = re.findall(r'<option value="(\w+)">', page.partition('id="map-kind"')[2].partition("</select>")[0])
+    assert kinds == [
+        "echo",
+        "score",
+        "covariance",
+        "fitted",
+        "left_over",
+        "conditional_positive",
+        "conditional_negative",
+    ]
     links = re.findall(r'(?:src|href|url)\s*[=(]\s*"?([^"\s>)]*)', page)
     assert all(link.startswith(("#", "data:")) for link in links)
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_large_groups_are_folded_in_the_tree(summary):
+    (whole,) = drawing.trees(summary)
+    assert len(whole["leaves"]) == 20
+    many = {**summary, "voters": [{**voter, "group": "A"} for voter in summary["voters"]]}
+    folded, unfolded = drawing.trees(many)
+    assert [leaf["text"] for leaf in folded["leaves"]] == ["20 voters"]
+    assert len(unfolded["leaves"]) == 20
+
+
+def test_what_limits_the_answer_stands_beside_it(simulated):
+    X, _, _ = simulated
+    few = X[:60, :5]
+    found = summarize(gl.LatentSML().fit(few), few, resamples=0)
+    reasons = found["diagnosis"]["cannot_tell"]
+    assert bool(reasons) == any(
+        sentence.startswith("The votes cannot tell") for sentence in found["answer"]["limits"]
+    )
+    page = shown(render_html(found))
+    for sentence in found["answer"]["limits"]:
+        assert drawing.keep(sentence) in page.partition('id="watch"')[0]
+
+
+def test_all_items_are_in_the_table(simulated, summary):
+    X, y, model = simulated
+    table = summary["table"]
+    assert (table["n_rows"], table["sampled"], table["rows"], table["names"]) == (5000, False, None, None)
+    numbers = {
+        name: np.frombuffer(base64.b64decode(table[name]), dtype=kind)
+        for name, kind in {"patterns": "<u4", "labels": "u1", "probability": "<u2", "truth": "i1"}.items()
+    }
+    labels = model.classes_[numbers["labels"][numbers["patterns"]]]
+    np.testing.assert_array_equal(labels, model.predict(X))
+    proba = model.predict_proba(X)[np.arange(5000), (labels == 1).astype(int)]
+    np.testing.assert_allclose(numbers["probability"][numbers["patterns"]] / 65535, proba, atol=1e-4)
+    np.testing.assert_array_equal(numbers["truth"], (y == 1).astype(int))
+    assert summarize(model, X, resamples=0, items=0)["table"] is None
+
+
+@pytest.mark.parametrize(("n_classes", "bits"), [(2, 2), (3, 2), (4, 4), (15, 4), (16, 8), (100, 8)])
+def test_votes_are_packed_without_loss(rng, n_classes, bits):
+    assert vote_bits(n_classes) == bits
+    codes = rng.integers(-1, n_classes, size=(30, 13)).astype(np.int8)
+    packed = packed_votes(codes, bits)
+    in_byte = 8 // bits
+    places = (packed[:, :, None] >> (bits * np.arange(in_byte))) & (2**bits - 1)
+    np.testing.assert_array_equal(places.reshape(30, -1)[:, :13].astype(int) - 1, codes)
 
 
 def test_hostile_names_stay_text(simulated):
@@ -224,9 +288,10 @@ def test_hostile_names_stay_text(simulated):
     page = render_html(found)
     assert "<script>alert" not in page
     assert "onerror=alert(1)>" not in page
-    assert "<i>" not in re.sub(r"<i( [^>]*)?></i>|<i style[^>]*>", "", page)
+    assert "<i>" not in re.sub(r"<i( [^>]*)?></i>|<i style[^>]*>", "", shown(page))
     assert "{{ 7*7 }}" in page
     assert len(re.findall(r"<script", page)) == 2
+    assert "'unsafe-inline'" not in page.partition("script-src")[2].partition(";")[0]
     assert "<script>" not in model._repr_html_().replace("&lt;script&gt;", "")
 
 

@@ -1,6 +1,8 @@
 """Votes from files, folders and blocks give the numbers of the same votes in memory."""
 
+import gc
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ from sklearn.base import clone
 
 import goldless as gl
 from goldless.errors import VotesError
+from goldless.io import merge
 from goldless.io.files import read_votes
 from goldless.votes import counted, passes, sketch
 from goldless.votes.engine import StreamEngine
@@ -193,7 +196,7 @@ def test_every_type_of_column_is_read_as_in_memory(column, kind, tmp_path):
     np.testing.assert_array_equal(codes, expected)
 
 
-def test_long_tables_and_other_kinds_are_read_into_memory(tmp_path):
+def test_small_long_tables_and_other_kinds_are_read_into_memory(tmp_path):
     frame = draw()
     long = frame.reset_index(names="item").melt("item", var_name="worker", value_name="label")
     long.to_csv(tmp_path / "long.csv", index=False)
@@ -550,3 +553,183 @@ def test_numbers_of_text_files_stay_numbers_until_a_word_comes(tmp_path, monkeyp
         assert gl.MajorityVote().fit(path).classes_.tolist() == classes
         in_memory = read_votes(path, kind="labels").votes.classes.tolist()
         assert [label for label in in_memory if label != "1.0"] == classes  # a word leaves 1 and 1.0 two labels
+
+
+# -- long tables --------------------------------------------------------------------------------------------
+
+
+def draw_long(n_items=1500, n_workers=900, seed=3):
+    """A long table of a crowd in no order: names of items and workers, and words; some without a label."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n_items)
+    items = np.repeat(np.arange(n_items), 6)
+    workers = np.concatenate([rng.choice(n_workers, 6, replace=False) for _ in range(n_items)])
+    right = rng.random(len(items)) < rng.uniform(0.4, 0.95, n_workers)[workers]
+    labels = np.where(right, truth[items], rng.integers(0, 3, len(items)))
+    words = np.array(["ant", "bee", "cow"], dtype=object)[labels]
+    words[rng.random(len(items)) < 0.02] = None
+    order = rng.permutation(len(items))
+    names = np.array([f"nr {item}, né" for item in range(n_items)], dtype=object)
+    table = {"item": names[items], "worker": [f"w{worker}" for worker in workers], "label": words}
+    frame = pd.DataFrame({**table, "key": np.array(["ant", "bee", "cow"], dtype=object)[truth[items]]})
+    return frame.iloc[order].reset_index(drop=True)
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """Take a thousand lines for many, so that parts are split, cut and put in order."""
+    monkeypatch.setattr(merge, "LINES_OF_A_PART", 1000)
+    monkeypatch.setattr(sketch, "SAMPLE_VOTES", 3000)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "folder", "sorted"])
+def test_long_tables_are_merged_by_item_on_disk(kind, parts, tmp_path):
+    frame = draw_long()
+    if kind == "sorted":
+        frame = frame.sort_values("item", kind="stable")
+    path = tmp_path / f"long.{'parquet' if kind == 'sorted' else kind}"
+    if kind == "folder":
+        path.mkdir()
+        for number, part in enumerate(cut(frame, 3500)):
+            part.to_parquet(path / f"part-{number}.parquet", index=False)
+    else:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        write_table = {"csv": csv.write_csv, "feather": feather.write_feather}.get(kind, parquet.write_table)
+        write_table(table, path)
+    table = read_votes(path, ignore=["key"])
+    in_memory = gl.DawidSkene().fit(table)
+    for memory_limit in (0, 1 << 18):  # read again at every pass, and kept as they are
+        stream = gl.VoteStream(path, ignore=["key"], memory_limit=memory_limit)
+        model = gl.DawidSkene().fit(stream)
+        assert ("read again" in model.how_counted_) == (memory_limit == 0)
+        np.testing.assert_array_equal(model.feature_names_in_, table.voters)
+        np.testing.assert_allclose(model.confusion_, in_memory.confusion_, atol=1e-9)
+        np.testing.assert_array_equal(model.predict(stream), in_memory.predict(table))
+        model.predict_to(stream, tmp_path / "labels.csv")
+        written = pd.read_csv(tmp_path / "labels.csv")
+        assert written["item"].tolist() == [str(item) for item in table.items]  # the order of the input
+        assert stream.find_rows([table.items[700]]) == {table.items[700]: 700}
+
+
+@pytest.mark.parametrize("estimator", [gl.LatentSML(), gl.MajorityVote()], ids=["search", "majority"])
+def test_merged_tables_are_fitted_as_in_memory(estimator, parts, tmp_path):
+    """Also a group of voters that share enough items, a label that comes late, truth, and known labels."""
+    frame = draw_long()
+    rng = np.random.default_rng(1)
+    key = frame.drop_duplicates("item")
+    source = np.where(rng.random(len(key)) < 0.6, key["key"], rng.permutation(key["key"]))
+    for voter in range(14):
+        said = np.where(rng.random(len(key)) < 0.85, source if voter < 4 else key["key"], rng.permutation(key["key"]))
+        frame = pd.concat([frame, key.assign(worker=f"busy {voter}", label=said)])
+    frame.iloc[-1, frame.columns.get_loc("label")] = "owl"
+    frame.to_parquet(tmp_path / "long.parquet", index=False)
+    table = read_votes(tmp_path / "long.parquet", truth="key")
+    stream = gl.VoteStream(tmp_path / "long.parquet", truth="key", memory_limit=0)
+    facts = {} if isinstance(estimator, gl.MajorityVote) else {"anchors": {0: "ant", 40: "cow"}}
+    expected, model = (clone(estimator).fit(X, **facts) for X in (table, stream))
+    np.testing.assert_array_equal(model.classes_, ["ant", "bee", "cow", "owl"])
+    np.testing.assert_allclose(model.predict_proba(stream), expected.predict_proba(table), atol=1e-6)
+    if facts:
+        np.testing.assert_array_equal(model.groups_, expected.groups_)
+        assert model.n_groups_ < model.n_features_in_
+    score = model.write_labels(stream, tmp_path / "labels.parquet").balanced_accuracy
+    truth = np.array([*table.votes.classes, None], dtype=object)[table.truth]
+    assert score == pytest.approx(gl.balanced_accuracy(truth, expected.predict(table)), abs=1e-3)
+
+
+def test_a_voter_may_answer_again_in_a_long_table_that_is_merged(parts, tmp_path):
+    frame = draw_long()
+    again = frame.iloc[:50].assign(label="bee")
+    path = tmp_path / "long.parquet"
+    pd.concat([frame, again]).to_parquet(path, index=False)
+    stream = gl.VoteStream(path, ignore=["key"], memory_limit=0)
+    with pytest.raises(VotesError, match="two different labels") as refused:
+        stream.open()
+    assert refused.value.where["voter"] in set(frame["worker"])
+    for repeats in ("first", "last", "most"):
+        stream = gl.VoteStream(path, ignore=["key"], memory_limit=0, repeats=repeats)
+        with pytest.warns(gl.VotesWarning) as said:
+            model = gl.MajorityVote().fit(stream)
+        table = read_votes(path, ignore=["key"], repeats=repeats)
+        assert {str(note) for note in table.notes} <= {str(warning.message) for warning in said}
+        np.testing.assert_array_equal(model.predict_proba(stream), gl.MajorityVote().fit(table).predict_proba(table))
+    with pytest.raises(ValueError, match="repeats"):
+        gl.VoteStream(path, repeats="all")
+
+
+def test_labels_of_a_merged_table_that_the_fit_never_saw(parts, tmp_path):
+    frame = draw_long(n_items=900)
+    frame.to_parquet(tmp_path / "fit.parquet", index=False)
+    model = gl.DawidSkene().fit(gl.VoteStream(tmp_path / "fit.parquet", ignore=["key"], memory_limit=0))
+    frame.iloc[777, frame.columns.get_loc("label")] = "owl"
+    frame.to_parquet(tmp_path / "new.parquet", index=False)
+    stream = gl.VoteStream(tmp_path / "new.parquet", ignore=["key"], memory_limit=0)
+    with pytest.raises(VotesError, match="Unknown label 'owl' in row") as error:
+        model.predict(stream)
+    assert error.value.where["column"] == frame["worker"][777]
+    assert len(model.predict(stream, unknown="missing")) == 900
+
+
+def test_a_merged_table_of_few_voters_is_packed(parts, tmp_path):
+    frame = draw(0.3)
+    long = frame.reset_index(names="item").melt("item", var_name="worker", value_name="label")
+    long.to_parquet(tmp_path / "long.parquet", index=False)
+    stream = gl.VoteStream(tmp_path / "long.parquet", memory_limit=0)
+    model = gl.LatentSML().fit(stream)
+    assert "patterns" in model.how_counted_
+    assert_same_model(model, gl.LatentSML().fit(frame), 1e-9)
+
+
+def test_nothing_of_a_merge_stays_behind(parts, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    draw_long(n_items=900).to_parquet(tmp_path / "long.parquet", index=False)
+    stream = gl.VoteStream(tmp_path / "long.parquet", ignore=["key"], memory_limit=0)
+    source = stream.open()
+    assert [path.name for path in tmp_path.glob("goldless-*/*")] == ["merged.arrow"]
+    del stream, source
+    gc.collect()
+    assert not list(tmp_path.glob("goldless-*"))
+
+
+def test_a_diagnosis_of_a_stream_says_what_was_drawn(monkeypatch):
+    """Of a stream that is too long for memory a random sample is looked at, and its rows are those of the stream."""
+    from goldless.estimators import sampled
+
+    X, _ = gl.simulate_votes(6000, groups=[4] + [1] * 6, random_state=0)
+    names = np.array([f"case {i}" for i in range(6000)])
+    frames = [pd.DataFrame(X[i : i + 1000], index=names[i : i + 1000]) for i in range(0, 6000, 1000)]
+    model = gl.LatentSML().fit(X)
+    whole = gl.diagnose(model, X, resamples=0)
+    assert gl.diagnose(model, gl.VoteStream(frames), resamples=0).verdict == whole.verdict  # all of it fits
+    monkeypatch.setattr(sampled, "ITEMS_DRAWN", 3000)
+    drawn = gl.diagnose(model, gl.VoteStream(frames), resamples=0)
+    assert drawn.n_items == 3000
+    assert "random sample of 3,000 of 6,000 items" in drawn.cannot_tell[-1]
+    wider = np.diff(drawn.sensitivity_interval).mean() / np.diff(whole.sensitivity_interval).mean()
+    assert 1.2 < wider < 1.7  # about the root of two
+    assert max(drawn.next_to_label) > 3000
+    found = sampled.in_memory(model, gl.VoteStream(frames))
+    np.testing.assert_array_equal(found.votes.items, names[found.rows])
+    np.testing.assert_array_equal(found.votes.classes[found.votes.codes], X[found.rows])
+
+
+@pytest.mark.parametrize("n_voters", [9, 17])
+def test_all_patterns_of_few_voters_are_counted_in_a_table(n_voters):
+    """The same sketch and the same patterns as by collapsing."""
+    from goldless.votes.engine import StreamEngine
+    from goldless.votes.rows import Rows
+    from goldless.votes.sketch import Sketch, count_all_patterns, count_stream
+
+    X, _ = gl.simulate_votes(300_000, groups=[3] + [1] * (n_voters - 3), random_state=1)
+    codes = (X == 1).astype(np.int8)
+    stream = StreamEngine(
+        lambda: (partial(Rows.of, codes[i : i + 65_536], 2) for i in range(0, 300_000, 65_536)), n_rows=300_000
+    )
+    table = count_all_patterns(stream, n_voters, 2)
+    expected, _ = count_stream(stream, None)
+    found = Sketch.of(table, patterns=table)
+    np.testing.assert_array_equal(found.pairs.tables, expected.pairs.tables)
+    np.testing.assert_array_equal(found.table.bits, expected.table.bits)
+    np.testing.assert_array_equal(found.table.counts, expected.table.counts)
+    codes[299_999, 0] = -1
+    assert count_all_patterns(stream, n_voters, 2) is None  # a vote is missing

@@ -8,7 +8,7 @@ import pytest
 from goldless import TreeModel
 from goldless.kernels.packing import PackingPlan
 from goldless.maths.checks import relabel
-from goldless.votes.grouped import GroupedPatterns
+from goldless.votes.grouped import GroupedCodes, GroupedPatterns
 from goldless.votes.rows import PatternTable
 from references_votes import unit_votes
 from strategies import random_rows
@@ -17,6 +17,8 @@ SIZES = {"small": [3, 1, 2, 1, 1], "one byte": [8, 5, 1], "wide": [12, 1, 9, 4, 
 by_sizes = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES.keys())
 with_missing = pytest.mark.parametrize("missing", [0.0, 0.4], ids=["complete", "missing"])
 of_classes = pytest.mark.parametrize("n_classes", [2, 3, 10])
+
+pytestmark = pytest.mark.usefixtures("small_and_large")
 
 
 def draw_groups(sizes, rng):
@@ -88,12 +90,15 @@ def test_a_pass_is_bayes_rule(sizes, missing, n_classes, levels, rng):
 
 def assert_pass_is_bayes_rule(model, codes, counts):
     table = PatternTable.of(codes, model.n_symbols, counts)
-    computed = GroupedPatterns(table, model.groups).expect(model)
     labels, latents, votes, log_likelihood = slow_expectation(model, codes, counts)
-    np.testing.assert_allclose(computed.labels, labels, atol=1e-9)
-    np.testing.assert_allclose(computed.latents, latents, atol=1e-9)
-    np.testing.assert_allclose(computed.votes, votes, atol=1e-9)
-    assert computed.log_likelihood == pytest.approx(log_likelihood, rel=1e-9)
+    for way in (GroupedPatterns, GroupedCodes):
+        computed = way(table, model.groups).expect(model)
+        np.testing.assert_allclose(computed.labels, labels, atol=1e-9)
+        np.testing.assert_allclose(computed.latents, latents, atol=1e-9)
+        np.testing.assert_allclose(computed.votes, votes, atol=1e-9)
+        assert computed.log_likelihood == pytest.approx(log_likelihood, rel=1e-9)
+    likeliest = [way(table, model.groups).labels(model) for way in (GroupedPatterns, GroupedCodes)]
+    np.testing.assert_array_equal(*likeliest)
 
 
 @pytest.mark.parametrize("n_states", [2, 6])
@@ -159,11 +164,12 @@ def test_every_unit_has_one_soft_vote_to_start(sizes, missing, n_classes, given,
     codes[:2] = -1 if missing else codes[:2]
     table = PatternTable.of(codes, n_classes, rng.integers(1, 4, 40))
     hub = rng.dirichlet(np.ones(2 * n_classes), table.n_patterns) if given else None
-    counts = GroupedPatterns(table, groups).unit_votes(hub)
     labels, latents, votes = unit_votes(table, groups, hub)
-    np.testing.assert_allclose(counts.labels, labels, atol=1e-9)
-    np.testing.assert_allclose(counts.latents, latents, atol=1e-9)
-    np.testing.assert_allclose(counts.votes, votes, atol=1e-9)
+    for way in (GroupedPatterns, GroupedCodes):
+        counts = way(table, groups).unit_votes(hub)
+        np.testing.assert_allclose(counts.labels, labels, atol=1e-9)
+        np.testing.assert_allclose(counts.latents, latents, atol=1e-9)
+        np.testing.assert_allclose(counts.votes, votes, atol=1e-9)
 
 
 @by_sizes
@@ -205,3 +211,15 @@ def test_groups_share_bytes_but_never_cross_them(rng):
     plan = PackingPlan.for_groups(groups, 2, missing=False)
     assert plan.n_bytes == 5  # 6 + 2, 5 + 3, 1 + 1 and two bytes for the nine
     assert plan.n_narrow == 3
+
+
+@of_classes
+@with_missing
+def test_a_row_has_the_same_bits_alone_and_among_many(n_classes, missing, rng):
+    """Alone it is read by numpy, among many by a kernel."""
+    groups = draw_groups([3, 1, 1, 2, 9, 1], rng)
+    model = dataclasses.replace(draw_model(groups, n_classes, 1, rng), state_class=None, class_prior=None)
+    codes = np.tile(draw_codes(groups, missing, rng, n_classes), (400, 1))
+    together = model.class_evidence(codes)
+    for row in range(5):
+        np.testing.assert_array_equal(model.class_evidence(codes[row : row + 1])[0], together[row])

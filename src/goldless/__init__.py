@@ -141,6 +141,18 @@ def load(path: Any) -> Any:
     ------
     ValueError
         If the file is not a goldless model, is damaged, or has a version this release does not read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(500, groups=[1] * 5, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gl.DawidSkene().fit(X).save(Path(folder) / "model.json")
+    ...     model = gl.load(Path(folder) / "model.json")
+    >>> type(model).__name__
+    'DawidSkene'
     """
     from goldless.estimators.persistence import load_estimator
 

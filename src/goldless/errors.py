@@ -31,6 +31,7 @@ HINTS = {
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
     "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
     "is no vote in {ignore}",
+    "one-role": "name another column by {lacking}",
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
     "name-truth": "if it holds the truth, pass {truth:{column}}",
@@ -69,6 +70,7 @@ HINTS = {
     "no-pickle": "save votes as numbers or fixed-width strings",
     "one-kind": "keep one kind in a folder",
     "install": "pip install {library}",
+    "leave-alone": "votes are gone through several times: copy the file, or wait until it is whole",
     "allow-more": "read it in a stream, or set the environment variable GOLDLESS_MAX_BYTES to a larger number",
     "drawn-only": "only items that an audit drew can measure; labels that were chosen may be used as anchors",
     "read-again": "pass a path, or a callable that returns a new iterator",
@@ -102,6 +104,15 @@ class VotesError(ValueError):
         The place: file, block, row, column, label, as far as they are known.
     **arguments
         What the hint needs to be said; a list of names is one of parameters.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> try:
+    ...     gl.encode_votes([["yes", "no", "maybe"]], classes=["no", "yes"])
+    ... except gl.VotesError as error:
+    ...     print(error.kind)
+    unknown-label
     """
 
     def __init__(
@@ -173,7 +184,18 @@ class _Parameter:
 
 
 class VotesWarning(UserWarning):
-    """Something about the votes deserves a look, and the message says what was done about it."""
+    """Something about the votes deserves a look, and the message says what was done about it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import goldless as gl
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gl.VotesWarning)
+    ...     model = gl.LatentSML().fit([["a", "b"], ["b", "b"], ["a", "a"]])
+    >>> model.n_features_in_
+    2
+    """
 
 
 def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
@@ -185,8 +207,22 @@ def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
 
 
 class LabelsAtRiskWarning(VotesWarning):
-    """Labels of votes like these went badly wrong more often than others, and the message says what to do first."""
+    """Labels of votes like these went badly wrong more often than others, and the message says what to do first.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> issubclass(gl.LabelsAtRiskWarning, gl.VotesWarning)
+    True
+    """
 
 
 class AmbiguousReadingWarning(VotesWarning):
-    """Two groupings explain the votes almost equally well, and the message says what would decide."""
+    """Two groupings explain the votes almost equally well, and the message says what would decide.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> issubclass(gl.AmbiguousReadingWarning, gl.VotesWarning)
+    True
+    """

@@ -43,6 +43,17 @@ def families_of(voters: Sequence[str], families: Any = None) -> tuple[str | None
     return tuple(_text(family) for family in given)
 
 
+def families_shown(families: Any, shown: Iterable[str], columns: Sequence[int] | None) -> Any:
+    """Return what is said of families for those voters of a crowd that are shown; ``columns`` is None for all."""
+    if columns is None or families is None or isinstance(families, str):
+        return families
+    if isinstance(families, Mapping):
+        names = set(shown)
+        return {name: family for name, family in families.items() if str(name) in names}
+    given = list(families)
+    return [given[column] for column in columns] if len(given) > len(columns) else given
+
+
 def shared_family(families: Sequence[str | None], members: Iterable[int]) -> str | None:
     """Return the family that sets some voters apart: most of them are of it, and not all voters are."""
     members = list(members)

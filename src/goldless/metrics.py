@@ -17,6 +17,11 @@ def balanced_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Return the mean over the classes of ``y_true`` of the share of items labelled rightly.
 
     For two classes this is the mean of sensitivity and specificity.
+
+    Examples
+    --------
+    >>> balanced_accuracy([1, 1, 1, 0], [1, 1, 0, 0])
+    0.8333333333333333
     """
     truth, labels = np.asarray(y_true), np.asarray(y_pred)
     if truth.shape != labels.shape or truth.ndim != 1:
@@ -64,6 +69,14 @@ def conditional_covariance(
         True labels.
     missing, positive : label, optional
         A label that means "no vote", and the label to call positive.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, y = gl.simulate_votes(20_000, groups=[2, 1, 1], random_state=0)
+    >>> positive, negative = conditional_covariance(X, y)
+    >>> bool(positive[0, 1] > 0.1 > abs(positive[0, 2]))
+    True
     """
     votes = encode_votes(X, missing=missing, positive=positive)
     if votes.n_classes > 2:

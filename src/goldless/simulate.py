@@ -41,6 +41,11 @@ def random_model(
         Number of classes.
     class_balance : array-like of shape (n_classes,), optional
         Share of each class; by default even, or for two classes by ``imbalance``.
+
+    Examples
+    --------
+    >>> random_model(groups=[3, 1, 1], random_state=0).n_voters
+    5
     """
     sizes = np.asarray(groups, dtype=np.int64)
     if sizes.ndim != 1 or not len(sizes) or (sizes < 1).any():

@@ -99,7 +99,11 @@ def _combine(options: Options) -> None:
         "output": options.output,
     }
     if table.truth is not None:
-        facts["balanced_accuracy"] = labels.balanced_accuracy_of(table.truth, codes)
+        score = labels.balanced_accuracy_of(table.truth, codes)
+        if score is None:
+            facts["warnings"].append(labels.nothing_scored(options.truth))
+        else:
+            facts["balanced_accuracy"] = score
     columns = [list(items), [names[code] for code in codes.tolist()], *probability[:, shown].round(4).T.tolist()]
     if options.explain:
         more = explanation_columns(model, votes)

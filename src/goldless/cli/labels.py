@@ -49,10 +49,17 @@ def support_of(model: Any, votes: Votes) -> np.ndarray:
     return np.stack([positive[:, groups == group].any(axis=1) for group in np.unique(groups)], axis=1).sum(axis=1)
 
 
-def balanced_accuracy_of(truth: np.ndarray, codes: np.ndarray) -> float:
-    """Return the balanced accuracy of labels where the truth is known."""
+def balanced_accuracy_of(truth: np.ndarray, codes: np.ndarray) -> float | None:
+    """Return the balanced accuracy of labels where the truth is known, None if it is nowhere."""
     known = truth >= 0
+    if not known.any():
+        return None
     return round(gl.balanced_accuracy(truth[known], codes[known]), 4)
+
+
+def nothing_scored(truth: str | None) -> str:
+    """Say that the truth is empty."""
+    return f"Nothing was scored: no item has a label in {shortened(str(truth))!r}."
 
 
 def formulas_in(path: str, *texts: Iterable[Any]) -> list[str]:

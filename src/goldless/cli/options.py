@@ -91,7 +91,7 @@ def command(name: str, summary: str, examples: str) -> Callable[[Run], Command]:
 
 def _checked(options: Options) -> Options:
     """Refuse a file that is not there before anything heavy is imported."""
-    for name in ("file", "other"):
+    for name in ("file", "other", "against"):
         path = getattr(options, name, None)
         if path not in (None, "-") and not os.path.lexists(path) and not glob.has_magic(path):
             raise ValueError(f"cannot read {path}: no such file or directory")
@@ -332,15 +332,16 @@ fitting = _all(
 engine = _all(
     option(
         "--engine",
-        type=choice("memory", "stream", "dask"),
+        type=choice("memory", "stream", "dask", "spark"),
         section=_LARGE,
-        help="read all at once, in batches, or on a Dask cluster (default: batches for folders and large files)",
+        help="read all at once, in batches, or on a Dask or Spark cluster (default: batches for folders and large "
+        "files)",
     ),
     option(
         "--scheduler",
         metavar="ADDRESS",
         section=_LARGE,
-        help="address of the Dask scheduler (default: start workers here)",
+        help="address of the Dask scheduler or Spark master (default: start workers here)",
     ),
 )
 

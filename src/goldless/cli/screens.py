@@ -10,7 +10,7 @@ from goldless.cli.program import program
 from goldless.report.sentences import METHODS
 from goldless.words import cell_width, clean, listed, p_value, percent, percent_interval, shortened
 
-_ONE_BY_ONE = 12  # voters; more are listed in two columns
+_ONE_BY_ONE = 6  # voters; more are listed in two columns
 _EVERYONE_UP_TO = 40  # voters
 _BEST = 20  # voters that are listed of more
 _GROUPS = 10
@@ -51,7 +51,10 @@ def inspect_screen(
         parts.append(sentence(summary["source"] or "", _QUIET))
         parts += [sentence(note, _WARNING, "!") for note in notes]
     parts.append(sentence(answer["headline"], "bold green"))
-    parts += [sentence(advice, bullet="•") for advice in answer["advice"]]
+    advice = answer["advice"]
+    if summary["groups"]:  # the second piece of advice is about the groups, which have a table of their own
+        advice = [advice[0], *advice[2:]]
+    parts += [sentence(piece, bullet="•") for piece in advice]
     parts += [line(_EMPTY), _expected_table(summary)]
     if not quiet:
         parts.append(sentence(f"{answer['on_real_panels']} {_tests(summary)}", _QUIET))

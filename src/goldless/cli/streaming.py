@@ -1,7 +1,8 @@
-"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask cluster."""
+"""``goldless combine`` for votes that do not fit in memory: in batches, or on a Dask or Spark cluster."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import warnings
@@ -11,22 +12,25 @@ from pathlib import Path
 from typing import Any
 
 import goldless as gl
+from goldless.cli import labels
 from goldless.cli.display import write_json
 from goldless.cli.facts import facts_of
 from goldless.cli.labels import print_labelled
 from goldless.cli.options import Options
 from goldless.cli.output import Progress
+from goldless.cli.spark import spark_session, spark_stream
 from goldless.cli.work import reading_options, simple_method
 from goldless.io.write_back import writer_for
 from goldless.io.writing import IN_BATCHES, check_ending
 
+_IN_MEMORY = "The truth was not scored: this kind of file is read all at once; pass --engine memory."
 _LARGE_FILE = 1 << 28  # bytes: larger files are read in batches unless told otherwise
 
 
 def is_streamed(arguments: Options) -> bool:
     """Whether votes are to be read in batches."""
-    if arguments.scheduler is not None and arguments.engine != "dask":
-        raise ValueError("--scheduler goes with --engine dask")
+    if arguments.scheduler is not None and arguments.engine not in ("dask", "spark"):
+        raise ValueError("--scheduler goes with --engine dask or spark")
     if arguments.engine is not None:
         return arguments.engine != "memory"
     path = Path(arguments.file)
@@ -58,12 +62,11 @@ def combine_stream(arguments: Options) -> None:
     options: dict[str, Any] = {} if arguments.structure is None else {"structure": arguments.structure}
     with _cluster(arguments) as client:
         with Progress("Counting and fitting", arguments.quiet) as progress:
-            stream = gl.VoteStream(
-                arguments.file,
-                **reading_options(arguments),
-                client=client,
-                progress=progress.update,
-            )
+            options_of_stream = {**reading_options(arguments), "progress": progress.update}
+            if arguments.engine == "spark":
+                stream = spark_stream(client, arguments.file, options_of_stream)
+            else:
+                stream = gl.VoteStream(arguments.file, **options_of_stream, client=client)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
@@ -77,7 +80,7 @@ def combine_stream(arguments: Options) -> None:
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
     if arguments.truth is not None and score is None:
-        warned.append("The truth was not scored: this kind of file is read all at once; pass --engine memory.")
+        warned.append(labels.nothing_scored(arguments.truth) if written.confusion is not None else _IN_MEMORY)
     found = {
         "n_items": n_items,
         "classes": list(counts),
@@ -106,6 +109,10 @@ def _write_labels(model: Any, stream: Any, output: str, anchors: Any) -> Any:
 @contextmanager
 def _cluster(arguments: Options) -> Iterator[Any]:
     """Yield a client of the cluster that was asked for, None if none was."""
+    if arguments.engine == "spark":
+        with spark_session(arguments.scheduler) as session:
+            yield session
+        return
     if arguments.engine != "dask":
         yield None
         return
@@ -113,9 +120,23 @@ def _cluster(arguments: Options) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # what is lost is said once, by us
     try:
         client = Client(arguments.scheduler, timeout="10s") if arguments.scheduler else Client(dashboard_address=None)
     except OSError as error:
         raise ValueError(f"no Dask scheduler answers at {arguments.scheduler}: {error}") from None
-    with client:
+    try:
         yield client
+    except Exception as error:
+        if client.status == "running" and not _is_of_dask(error):
+            raise
+        raise ValueError(
+            f"the Dask cluster was lost before the labels were whole ({type(error).__name__}); nothing was written"
+        ) from None
+    finally:
+        client.close(timeout=5)
+
+
+def _is_of_dask(error: Exception) -> bool:
+    """Whether an error tells of lost workers or a lost scheduler, and not of the votes."""
+    return type(error).__module__.partition(".")[0] in ("distributed", "concurrent", "tornado", "asyncio")

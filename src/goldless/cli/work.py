@@ -42,19 +42,19 @@ def counted_labels(labelled: dict[str, int]) -> str:
     return " and ".join(counts) if len(counts) == 2 else ", ".join(counts)
 
 
+def read(arguments: Options) -> VotesFile:
+    """Read the file."""
+    source: Any = sys.stdin.buffer if arguments.file == "-" else arguments.file
+    with Progress("Reading", arguments.quiet) as progress:
+        table = read_votes(source, **reading_options(arguments), progress=progress.update)
+    return table.with_ties_halfway(TIES) if arguments.tie == "half" else table
+
+
 def read_and_fit(
     arguments: Options, check: Callable[[VotesFile], None] | None = None
 ) -> tuple[VotesFile, Any, list[str]]:
     """Read the file, check it, and fit a model; return them with its warnings."""
-    source: Any = sys.stdin.buffer if arguments.file == "-" else arguments.file
-    with Progress("Reading", arguments.quiet) as progress:
-        table = read_votes(
-            source,
-            **reading_options(arguments),
-            progress=progress.update,
-        )
-    if arguments.tie == "half":
-        table = table.with_ties_halfway(TIES)
+    table = read(arguments)
     if check is not None:
         check(table)
     only = getattr(arguments, "only", None)
@@ -172,6 +172,7 @@ def summary_of(
     warned: list[str],
     panel: Sequence[int] | None = None,
     resamples: int | None = None,
+    against: Any = None,
 ) -> dict[str, Any]:
     """Return the summary of a model of the votes in a file."""
     with Progress(CHECKING, arguments.quiet) as progress:
@@ -186,6 +187,7 @@ def summary_of(
             source=how_of(table),
             warnings=[*notes_of(table), *warned],
             resamples=resamples,
+            against=against,
             progress=progress.update,
         )
 

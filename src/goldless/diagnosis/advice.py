@@ -144,7 +144,7 @@ def verdict(
         return Verdict("check", at_risk, f"{at_risk} If the model is right, {listed}.")
     differ = panel.table.counts @ (panel.labels["combined"] != panel.labels["majority vote"]) / panel.table.n_items
     if differ < _SAME_LABELS:
-        same = "gives the same labels" + (f" on {_percent(1 - differ)} of the items" if differ else "")
+        same = "gives the same labels" + (f" on {percent(1 - differ)} of the items" if differ else "")
         return Verdict(
             "majority",
             f"Use the majority vote: it {same} and is easier to explain.",

@@ -101,6 +101,13 @@ class AuditPlan(Shown):
         Error rates that the plan was made with: a cautious guess from the model.
     seed : int
         Source of the draws behind intervals.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(2_000, groups=[3] + [1] * 12, random_state=3)
+    >>> gl.audit(gl.LatentSML().fit(X), X, n=40)
+    AuditPlan of 40 of 2,000 items in 8 strata
     """
 
     classes: NDArray
@@ -325,6 +332,15 @@ class AuditOutcome(Shown):
     looks : tuple of int or None
         For an audit that may stop at any time: after how many labels it looks. The intervals of all of them hold
         together in 95 % of audits.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, y = gl.simulate_votes(2_000, groups=[3] + [1] * 12, random_state=3)
+    >>> plan = gl.audit(gl.LatentSML().fit(X), X, n=40)
+    >>> outcome = plan.estimate({row: y[row] for row in plan.rows})
+    >>> outcome.n_labelled
+    40
     """
 
     classes: NDArray

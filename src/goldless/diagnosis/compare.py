@@ -63,6 +63,14 @@ class Comparison(Shown):
         What changed at this level, most certain first within each kind.
     verdict : str
         The changes in a sentence.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(2_000, groups=[1] * 6, random_state=1)
+    >>> model = gl.LatentSML().fit(X)
+    >>> gl.compare(model, model, X, X).changes
+    ()
     """
 
     voters: tuple[str, ...]

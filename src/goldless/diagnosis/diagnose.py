@@ -26,7 +26,8 @@ from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEst
 from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
 from goldless.estimators.cut_numbers import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
-from goldless.families import families_of
+from goldless.estimators.sampled import in_memory
+from goldless.families import families_of, families_shown
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
@@ -53,8 +54,10 @@ def diagnose(
     ----------
     model : fitted estimator
         :class:`~goldless.LatentSML`, or another with a ``latent_model_``; of any number of classes.
-    X : array-like, frame or Votes of shape (n_items, n_voters)
-        The votes it was fitted on.
+    X : array-like, frame or Votes of shape (n_items, n_voters), or a source of votes
+        The votes it was fitted on. Of a source that is not in memory (:class:`~goldless.VoteStream`, a path, a Dask
+        or Spark collection) a random sample of 65,536 items is looked at, which ``cannot_tell`` says; the groups
+        are those of the fit, of all items.
     sample_weight : array-like of int of shape (n_items,), optional
         How many items each row stands for, as in the fit.
     resamples : int, optional
@@ -116,7 +119,8 @@ def diagnose(
     """
     rng = np.random.default_rng(random_state)
     seeds = rng.spawn(5)
-    panel = PanelVotes.of(*as_labels(model, X), sample_weight)
+    drawn = in_memory(model, X)
+    panel = PanelVotes.of(*as_labels(model, drawn.votes), sample_weight)
     uncertainty = Uncertainty(panel)
     without: dict[str, str] = {}
     if resamples is None:
@@ -137,7 +141,7 @@ def diagnose(
         without["fit_pvalue"] = "the model has as many parameters as there are pairs of voters"
     free, rates = _accuracies(panel, uncertainty, without)
     correlations = within_class_correlations(panel.core_codes, panel.table.counts, panel.posterior)
-    resampled = resample(panel, uncertainty, seeds[2])
+    resampled = resample(panel, uncertainty, correlations.are_clear, seeds[2])
     worth = _worth(panel, correlations, resampled, without)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
     # where voters of many classes share more than the model knows, it is far too sure of its labels
@@ -166,6 +170,8 @@ def diagnose(
     cannot_tell = what_is_open(panel, readings)
     if panel.remark:
         cannot_tell = [*cannot_tell, panel.remark]
+    if drawn.remark:
+        cannot_tell = [*cannot_tell, drawn.remark]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
     use, advice, said = verdict(panel, expected, cannot_tell, (independence, fit), public)
     return Diagnosis(
@@ -175,7 +181,7 @@ def diagnose(
         at_risk=panel.fitted.at_risk,
         dependence=dependence(panel, tests, independence),
         voters=panel.names,
-        families=families_of(panel.names, families),
+        families=families_of(panel.names, families_shown(families, panel.names, panel.columns)),
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
         n_items=panel.table.n_items,
         independence_pvalue=independence,
@@ -197,7 +203,7 @@ def diagnose(
         weak_groups=weak_groups(panel, tests),
         group_tests=tests,
         readings=readings,
-        next_to_label=questions.rows,
+        next_to_label=questions.rows if drawn.rows is None else drawn.rows[questions.rows],
         labels_enough=questions.enough,
         cannot_tell=tuple(cannot_tell),
         without=without,
@@ -351,11 +357,13 @@ def _worth(
     """
     clear, groups, widened = correlations.clear(), panel.free_fit.model.groups, np.sqrt(panel.overdispersion)
     values = np.array([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
-    ends = _log_interval(values, resampled.worth, widened).clip(1.0, len(panel.voters))
+    ends = _log_interval(*correlations.effective_votes_beside_chance(), resampled.worth, widened)
+    ends = np.stack([np.minimum(ends[:, 0], values), np.maximum(ends[:, 1], values)], axis=-1)
+    ends = ends.clip(1.0, len(panel.voters))
     least = correlations.least_effective_votes(_Z * widened)
     ends[:, 0] = np.where(values >= len(panel.voters), np.minimum(ends[:, 0], least), ends[:, 0])
     own = uniqueness(clear.pooled)
-    of_voters = panel.shared_among_copies(_log_interval(own, resampled.uniqueness, widened).clip(0.0, 1.0))
+    of_voters = panel.shared_among_copies(_log_interval(own, 0.0, resampled.uniqueness, widened).clip(0.0, 1.0))
     gains = one_more(clear.pooled, groups)
     reach = _Z * widened * resampled.one_more.std(axis=0, ddof=1)
     of_groups = np.array(list(gains.values()))[:, None] + np.outer(reach, [-1.0, 1.0])
@@ -376,9 +384,11 @@ def _worth(
     }
 
 
-def _log_interval(values: NDArray[np.float64], resampled: NDArray[np.float64], widened: float) -> NDArray[np.float64]:
-    """Return intervals, shape (n, 2), normal on the log scale, from resampled values of shape (n_resamples, n)."""
-    reach = _Z * widened * np.log(resampled).std(axis=0, ddof=1)
+def _log_interval(
+    values: NDArray[np.float64], variance: float | NDArray[np.float64], resampled: NDArray[np.float64], widened: float
+) -> NDArray[np.float64]:
+    """Return intervals, shape (n, 2), normal on the log scale: a variance, and that of (n_resamples, n) values."""
+    reach = _Z * widened * np.sqrt(variance + np.log(resampled).var(axis=0, ddof=1))
     return np.stack([values * np.exp(-reach), values * np.exp(reach)], axis=-1)
 
 
@@ -400,7 +410,7 @@ def _calibration(panel: PanelVotes, uncertainty: Uncertainty, fit: float | None,
         line = calibrated_to(panel.core, panel.latent.subset(panel.voters), free)
         return Calibration(1.0, free.class_balance) if line is None else line
     shared = min(1.0, worth / modelled_effective_votes(panel.latent.subset(panel.voters)))
-    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage(), panel.latent.class_balance)
+    return Calibration(float(np.sqrt(shared)) * uncertainty.log_odds_shrinkage, panel.latent.class_balance)
 
 
 def _spread_pairs(panel: PanelVotes, pairs: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:

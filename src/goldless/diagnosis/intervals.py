@@ -17,7 +17,8 @@ from scipy.linalg import lapack
 from goldless.diagnosis.information import OfState, PatternScores
 from goldless.diagnosis.refit import PanelVotes
 from goldless.diagnosis.worth import label_shares
-from goldless.maths.tree import log_odds, probability
+from goldless.fitting.fitted import probabilities
+from goldless.maths.tree import log_odds, log_rates, probability
 
 _Z = 1.959963984540054  # 95 %
 _SINGULAR = 1e-9
@@ -96,8 +97,9 @@ class Uncertainty:
         dense[:, gradients.columns] = gradients.values
         return dense
 
+    @cached_property
     def log_odds_shrinkage(self) -> float:
-        """Return the mean factor by which averaging over the uncertainty of the rates shrinks log-odds (MacKay 1992).
+        """Mean factor by which averaging over the uncertainty of the rates shrinks log-odds (MacKay 1992).
 
         Those of the most probable class against the next; with more than two classes on some of the patterns.
         """
@@ -115,7 +117,8 @@ class Uncertainty:
         """Return the expected balanced accuracies of ways to label, and the covariance of their errors.
 
         The error is that of the parameters, and that of the truth of these very items: the interval is one for the
-        balanced accuracy that a check of all items would find.
+        balanced accuracy that a check of all items would find. How open the truth is comes from log-odds that are
+        averaged over the uncertainty of the rates; those of the fitted model are too sure.
 
         Parameters
         ----------
@@ -137,7 +140,9 @@ class Uncertainty:
             for state, (columns, values) in enumerate(block.by_state):
                 gradient[:, columns] += (slope[:, block.rows, state] * items[block.rows, state]) @ values
         of_parameters = self.covariance.times(gradient) @ gradient.T
-        of_items = np.einsum("wpc,vpc,pc->wv", slope, slope, items, optimize=True)
+        unsure = probabilities(self.log_odds_shrinkage * log_rates(posterior))
+        slope -= np.einsum("wpc,pc->wp", slope, unsure)[:, :, None]
+        of_items = np.einsum("wpc,vpc,pc->wv", slope, slope, counts[:, None] * unsure, optimize=True)
         return recalls.mean(axis=1), of_parameters + of_items
 
 
@@ -160,6 +165,8 @@ def _inverse(information: NDArray[np.float64]) -> NDArray[np.float64]:
 def interval(centre: ArrayLike, error: ArrayLike, estimate: ArrayLike) -> NDArray[np.float64]:
     """Return 95 % intervals of rates, shape (..., 2), normal on the log-odds scale.
 
+    A rate nearer to 0 or 1 than its error is moved off by it: there, log-odds say nothing.
+
     Parameters
     ----------
     centre, error : array-like
@@ -167,7 +174,8 @@ def interval(centre: ArrayLike, error: ArrayLike, estimate: ArrayLike) -> NDArra
     estimate : array-like
         The estimates that are reported, which the intervals hold.
     """
-    rates = np.asarray(centre, dtype=np.float64).clip(1e-9, 1 - 1e-9)
+    edge = np.clip(error, 1e-9, 0.5)
+    rates = np.clip(np.asarray(centre, dtype=np.float64), edge, 1 - edge)
     reach = _Z * np.asarray(error) / (rates * (1 - rates))
     middle = log_odds(rates)
     ends = np.stack([probability(middle - reach), probability(middle + reach)], axis=-1)

@@ -17,8 +17,6 @@ the same voters together (``co_membership``) is another question: it may hang th
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
@@ -120,22 +118,9 @@ def _gains(panel: PanelVotes, members: NDArray[np.int64]) -> NDArray[np.float64]
 
 def _best_without(panel: PanelVotes, model: TreeModel, members: NDArray[np.int64]) -> TreeModel:
     """Return the model with some voters independent given Y: the better of two fits, from where it is and anew."""
-    start = _dissolved(model, members)
+    start = model.dissolved(members)
     fits = [panel.refit_from(start), panel.fit_with_groups(start.groups)]
     return max(fits, key=lambda fit: fit.log_likelihood).model
-
-
-def _dissolved(model: TreeModel, members: NDArray[np.int64]) -> TreeModel:
-    """Return the model in which some voters hang on Y itself, with the same Pr(vote | Y)."""
-    groups = model.groups.copy()
-    groups[members] = model.n_groups + np.arange(len(members))
-    new = relabel(groups)
-    latents = np.tile(np.eye(model.n_states), (int(new.max()) + 1, 1, 1))
-    kept = np.setdiff1d(np.arange(model.n_voters), members)
-    latents[new[kept]] = model.latents[model.groups[kept]]
-    votes = model.votes.copy()
-    votes[members] = model.votes_given_state[members]
-    return replace(model, groups=new, latents=latents, votes=votes)
 
 
 def _choices(n_voters: int, size: int) -> float:

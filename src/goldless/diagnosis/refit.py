@@ -65,6 +65,8 @@ class PanelVotes:
         What the model was told besides the votes.
     weights : ndarray of shape (n_items,) or None
         How many items each row stands for.
+    columns : ndarray of shape (n_voters,) or None
+        Which voters of the model these are, if some are left out.
     remark : str
         What was left out of a crowd, in a sentence.
     said : Said or None
@@ -77,6 +79,7 @@ class PanelVotes:
     voters: NDArray[np.int64]
     known: KnownFacts
     weights: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None
     remark: str = ""
     said: Said | None = None
 
@@ -93,10 +96,12 @@ class PanelVotes:
             raise ValueError(f"the model has {fitted.n_voters} voters, the votes have {votes.n_voters}")
         counts = as_counts(sample_weight, votes.n_items)
         weights = count_listed(votes, counts, getattr(model, "at_least", None))
-        model, votes, rows, remark = looked_at(model, votes)
+        n_items = votes.n_items
+        model, votes, rows, columns, remark = looked_at(model, votes)
         fitted, codes = model.fitted_, dense_codes(votes.codes)
         weights = weights if rows is None or weights is None else weights[rows]
-        labels = row_labels(fitted.facts, votes.n_items)
+        labels = row_labels(fitted.facts, n_items)
+        labels = labels if rows is None else labels[rows]
         if said is not None:
             table, said = said.collapsed(np.column_stack([codes, labels]), weights)
             labels, table = table.codes[:, -1], table.without_last_voter()
@@ -111,7 +116,7 @@ class PanelVotes:
         known = KnownFacts.of(fitted, labels, voters)
         if known.class_prior is None and _one_sided(table, voters):  # the fit took the classes for equally frequent
             known = replace(known, class_prior=np.full(fitted.n_classes, 1 / fitted.n_classes))
-        return cls(model, votes, table, voters, known, weights, remark, said)
+        return cls(model, votes, table, voters, known, weights, columns, remark, said)
 
     @property
     def fitted(self) -> Fitted:

@@ -71,12 +71,15 @@ class Resampled(NamedTuple):
     optimism: tuple[float, float]
 
 
-def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generator) -> Resampled:
+def resample(
+    panel: PanelVotes, uncertainty: Uncertainty, are_clear: NDArray[np.bool_], rng: np.random.Generator
+) -> Resampled:
     """Resample items, and let the model follow.
 
     Every pattern's count is drawn anew (Poisson); the rates follow by one Newton step, and the posterior with them.
     The optimism is how much better the labels of a resampled model, and the voter it takes for the best, look to it
-    than to the model at hand (Efron 1983).
+    than to the model at hand (Efron 1983). The effective votes count with the correlations that are clear on the
+    items at hand: which of the others pass for clear varies far more among resamples than among samples.
     """
     scores, counts = panel.scores, panel.table.counts
     n_resamples = _WORTH_RESAMPLES if panel.n_classes == 2 else _WORTH_RESAMPLES_OF_MANY
@@ -99,8 +102,8 @@ def resample(panel: PanelVotes, uncertainty: Uncertainty, rng: np.random.Generat
         optimism.append(np.subtract(seen_by_itself, [expected_balanced_accuracy(way, now, counts) for way in chosen]))
         correlations = within_class_correlations(panel.core_codes, resampled, posterior)
         total, squares = total + correlations.pooled, squares + correlations.pooled**2
-        clear = correlations.clear()
-        worth.append([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
+        same, clear = correlations.clear(are_clear), correlations.clear()
+        worth.append([effective_votes(of) for of in (*same.by_class, same.pooled)])
         own.append(uniqueness(clear.pooled))
         more.append(list(one_more(clear.pooled, panel.free_fit.model.groups).values()))
     mean = total / n_resamples

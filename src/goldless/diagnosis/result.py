@@ -235,6 +235,16 @@ class Diagnosis(Shown):
     auc : ndarray of shape (n_voters,) or None
         Of votes that are numbers: how often each voter ranks a positive item above a negative one, by the fit that
         labels. None if votes are labels.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0)
+    >>> diagnosis = gl.diagnose(gl.LatentSML().fit(X), X, resamples=0)
+    >>> [row.method for row in diagnosis.expected]
+    ['combined', 'Dawid-Skene', 'majority vote', 'voter thought best']
+    >>> bool(1 < diagnosis.effective_votes < 12)
+    True
     """
 
     verdict: str

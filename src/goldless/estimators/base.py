@@ -32,7 +32,7 @@ from goldless.votes.unseen import count_listed
 from goldless.votes.votes import Votes
 
 
-class VoteEstimator(Shown, BaseEstimator, ABC):
+class VoteEstimator(BaseEstimator, ABC):
     """Base of all estimators: everything that was learnt is in ``fitted_``. Think twice before adding to it."""
 
     missing: Any
@@ -497,7 +497,7 @@ class VoteEstimator(Shown, BaseEstimator, ABC):
 
     def _repr_html_(self) -> str:
         """Return a small table for notebooks; what scikit-learn shows if not fitted."""
-        return Shown._repr_html_(self) if "fitted_" in vars(self) else BaseEstimator._repr_html_(self)
+        return Shown._repr_html_(self) if "fitted_" in vars(self) else super()._repr_html_()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         if "fitted_" not in vars(self):

@@ -17,7 +17,7 @@ from goldless.votes.alphabet import Alphabet
 from goldless.votes.votes import Votes
 
 
-class VoterEnsemble(Shown, ClassifierMixin, BaseEstimator):
+class VoterEnsemble(ClassifierMixin, BaseEstimator):
     """Combine fitted classifiers into one, weighed by items without labels.
 
     Parameters
@@ -129,7 +129,7 @@ class VoterEnsemble(Shown, ClassifierMixin, BaseEstimator):
         return super().score(X, y, sample_weight)
 
     def _repr_html_(self) -> str:
-        return Shown._repr_html_(self) if "combiner_" in vars(self) else BaseEstimator._repr_html_(self)
+        return Shown._repr_html_(self) if "combiner_" in vars(self) else super()._repr_html_()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -271,6 +271,8 @@ class LatentSML(TreeEstimator):
             self._refuse_two_class_options(f"for two classes, and the votes have {votes.n_classes}")
         if votes.ranked is not None:
             self._refuse_two_class_options("for labels, and the votes are numbers")
+            if self.abstain == "informative":
+                raise ValueError("abstain='informative' is for labels, and the votes are numbers.")
             if not np.isnan(facts.confusion).all():
                 raise ValueError("known rates of trusted voters are for labels: of numbers, name the voters only.")
         if unseen is not None and self.at_least is None:
@@ -310,7 +312,6 @@ class LatentSML(TreeEstimator):
             "structure='paper'": self._structure_is("paper"),
             "start='two-stage'": self.start == "two-stage",
             "em=False": not self.em,
-            "abstain='informative'": self.abstain == "informative",
             "decision='mean'": self.decision == "mean",
         }.items():
             if used:
@@ -385,7 +386,7 @@ class LatentSML(TreeEstimator):
         Returns
         -------
         tuple of Panel
-            With ``to_frame()`` to see them as a frame; each has ``voters``, ``cost``, ``balanced_accuracy``,
+            With ``to_frame()`` to see them as a frame. Each has ``voters``, ``cost``, ``balanced_accuracy``,
             ``vote_accuracy`` and ``effective_votes``. Without labels these are estimates: use them to compare panels.
         """
         check_is_fitted(self)

@@ -42,6 +42,13 @@ class OracleCI(TreeEstimator):
     ----------
     latent_model_ : TreeModel
         Every voter alone with Y, with its accuracy on the true labels.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, y = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0)
+    >>> round(gl.OracleCI().fit(X, y).score(X, y), 2)
+    0.79
     """
 
     _min_voters = 1
@@ -113,6 +120,13 @@ class OracleLatent(TreeEstimator):
     ----------
     latent_model_ : TreeModel
         The model that was given.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, y, drawn = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0, return_model=True)
+    >>> round(gl.OracleLatent(drawn).fit(X).score(X, y), 2)
+    0.79
     """
 
     _min_voters = 1

@@ -262,7 +262,9 @@ def _warn_about(counted: CountedVotes, informative: NDArray, copy_of: NDArray, m
         warn_user(f"Nobody votes for {named_classes}: without known labels of it no item is labelled so.")
     copies = np.flatnonzero(copy_of != np.arange(votes.n_voters))
     if len(copies):
-        pairs = listed((f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies), 5, str)
+        pairs = listed(
+            (f"{votes.voter_name(copy)} of {votes.voter_name(copy_of[copy])}" for copy in copies.tolist()), 5, str
+        )
         effect = "a voter and its copies count as one" if merges_copies else "each still counts as a voter of its own"
         warn_user(f"Exact copies among the voters: {pairs}; {effect}.")
     if sketch.n_empty:

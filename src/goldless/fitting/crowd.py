@@ -1,4 +1,4 @@
-"""The voters of a crowd that matter: those in groups, then those with most votes."""
+"""The voters of a crowd that matter: those in groups, the most active, the best and the worst."""
 
 from __future__ import annotations
 
@@ -16,15 +16,38 @@ from goldless.votes.sparse import MOST_COMPARED
 from goldless.votes.votes import Votes
 
 MOST_SHOWN = 60
+_SHOWN_OF_A_KIND = 12  # the best, and the worst
+_VOTES_TO_JUDGE = 20  # of a voter that may be called one of the best or the worst
 _CELLS_IN_MEMORY = 1 << 27  # items times voters that may be made dense for a diagnosis
 
 
 def main_voters(fitted: Fitted, codes: SparseCodes, most: int = MOST_SHOWN) -> NDArray[np.int64]:
-    """Return the columns of the voters to look at, in order: at most ``most``."""
+    """Return the columns of the voters to look at, in order: at most ``most``.
+
+    Those in groups, busiest first; then the best and the worst of those with enough votes to tell, and the busiest.
+    """
     n_votes = np.bincount(codes.voters, minlength=fitted.n_voters)
-    together = np.bincount(fitted.model.groups)[fitted.model.groups] > 1
-    order = np.lexsort([-n_votes, ~together, ~fitted.informative])
-    return np.sort(order[:most])
+    together = (np.bincount(fitted.model.groups)[fitted.model.groups] > 1) & fitted.informative
+    busiest = np.lexsort([-n_votes, ~fitted.informative])
+    judged = busiest[(fitted.informative & (n_votes >= _VOTES_TO_JUDGE))[busiest]]
+    by_accuracy = judged[np.argsort(-fitted.recalls[judged].mean(axis=1), kind="stable")]
+    grouped = busiest[together[busiest]][: most - 3 * _SHOWN_OF_A_KIND]
+    wanted = [*grouped, *by_accuracy[:_SHOWN_OF_A_KIND], *by_accuracy[-_SHOWN_OF_A_KIND:], *busiest]
+    return np.sort(np.fromiter(dict.fromkeys(wanted), dtype=np.int64)[:most])
+
+
+def _remark(fitted: Fitted, codes: SparseCodes, columns: NDArray[np.int64]) -> str:
+    """Say who is shown of a crowd, and what the others are like."""
+    n_votes = np.bincount(codes.voters, minlength=fitted.n_voters)
+    share = 100 * n_votes[columns].sum() / max(codes.n_votes, 1)
+    worse = int((fitted.recalls.mean(axis=1) < 1 / fitted.n_classes)[fitted.informative].sum())
+    return (
+        f"Figures and labels here are of {len(columns)} of {fitted.n_voters:,} voters, with {share:.0f} % of the "
+        "votes: those in groups, the best and the worst of those with enough votes, and those with most votes. "
+        "The combined labels of all voters rest on more. "
+        f"Of all voters {int((n_votes < _VOTES_TO_JUDGE).sum()):,} have fewer than {_VOTES_TO_JUDGE} votes, and "
+        f"{worse:,} are estimated to be worse than chance."
+    )
 
 
 class LookedAt(NamedTuple):
@@ -38,6 +61,8 @@ class LookedAt(NamedTuple):
         Their votes, as a matrix.
     rows : ndarray of shape (n_items,) or None
         Which items these are; None for all.
+    columns : ndarray of shape (n_voters,) or None
+        Which voters these are; None for all.
     remark : str
         What was left out, in a sentence; empty if nothing.
     """
@@ -45,6 +70,7 @@ class LookedAt(NamedTuple):
     model: Any
     votes: Votes
     rows: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None
     remark: str = ""
 
 
@@ -67,11 +93,12 @@ def looked_at(model: Any, votes: Votes) -> LookedAt:
     posterior = probabilities(few.log_posterior(few.log_likelihood(table.codes)))
     part = type(model)(**model.get_params())
     part.fitted_ = replace(few, sample=VoteSample.of(table.codes, table.counts, posterior))
-    remark = (
-        f"Figures and labels here are of {len(columns)} of {fitted.n_voters:,} voters, with "
-        f"{100 * chosen.n_votes / max(codes.n_votes, 1):.0f} % of the votes: those in groups, then those with most "
-        "votes. The combined labels of all voters rest on more."
-    )
     names = None if votes.voters is None else votes.voters[columns]
     items = None if votes.items is None else np.asarray(votes.items)[rows]
-    return LookedAt(part, Votes(table.codes[table.inverse], votes.classes, names, items), rows, remark)
+    return LookedAt(
+        part,
+        Votes(table.codes[table.inverse], votes.classes, names, items),
+        rows,
+        columns,
+        _remark(fitted, codes, columns),
+    )

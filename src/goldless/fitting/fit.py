@@ -38,7 +38,7 @@ from goldless.fitting.numbers import (
 )
 from goldless.fitting.risk import Risk, expected_accuracy
 from goldless.fitting.settling import describe_settled, is_open, known_rates, most_different, settle
-from goldless.fitting.silence import silent_sums, with_silent_voters
+from goldless.fitting.silence import hearing, silent_sums, with_silent_voters
 from goldless.fitting.skill import Explained, best_root, takes_skill_for_echo, undecided
 from goldless.fitting.solve import (
     Balanced,
@@ -51,7 +51,8 @@ from goldless.fitting.solve import (
 )
 from goldless.fitting.unseen import check_unseen, count_unseen, seen_in_covariance, with_unseen
 from goldless.kernels.sparse import Codes, codes_of_voters, dense_codes, weighted_votes
-from goldless.maths.em import Dirichlet, EMResult
+from goldless.maths.checks import relabel
+from goldless.maths.em import Dirichlet, EMResult, run_em
 from goldless.maths.ordered import STRENGTH
 from goldless.maths.spectral import spectral_loadings
 from goldless.maths.structure.result import UNDECIDED_MARGIN
@@ -62,6 +63,7 @@ from goldless.votes.passes import VoteSums
 from goldless.votes.sample import VoteSample
 
 _ROUNDS_OF_UNSEEN = 4
+_PASSES_WITHOUT, _TOL_WITHOUT = 20, 1e-5  # of EM without a group, from the fit with it
 _NEAREST = 3  # other groupings that count as nearest
 _HARD_ITEMS_MISFIT = 1.5  # of the model without groups, from which easy and hard items are averaged in (C > 2)
 
@@ -129,14 +131,15 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         result, calibration = _with_facts(votes, facts, options, model, prior, sums, abstainers, found.overdispersion)
         model = result.model
     elif len(abstainers):
-        silent_prior = prior.for_groups(model.groups)
+        silent_prior = hearing(prior.for_groups(model.groups), abstainers, votes.sums.n_voters)
         solver = Solver.of(sums, options.max_iter, options.tol)
         result = solver.finish(solver.run(model, silent_prior), silent_prior)
         model = result.model
     elif fit.free is not None:
         calibration = calibrated_to(votes.table, fit.table_model, fit.free)
     core = model.subset(np.arange(votes.sums.n_voters))
-    levels = _find_levels(votes, sums, options, model, result, prior, known)
+    level_prior = hearing(prior, abstainers, votes.sums.n_voters, model.n_voters)
+    levels = _find_levels(votes, sums, options, model, result, level_prior, known)
     line, separation, cut = None, None, 0.0
     if votes.ranked is not None:
         line, separation, cut = _calibrate(votes, votes.ranked, core, facts)
@@ -392,9 +395,31 @@ def _believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[
         of_levels,
         bool(kept),
     )
-    if kept:
+    if not kept:
+        return with_groups(votes, found, alone), fit(groups=alone), guard
+    paying = _groups_that_pay(votes, found.groups, grouped)
+    if np.array_equal(paying, found.groups):
         return found, grouped, guard
-    return with_groups(votes, found, alone), fit(groups=alone), guard
+    guard = replace(guard, groups=votes.spread_groups(paying))
+    return with_groups(votes, found, paying), fit(groups=paying), guard
+
+
+def _groups_that_pay(votes: FitVotes, groups: NDArray[np.int64], grouped: _Fit) -> NDArray[np.int64]:
+    """Return the grouping without groups that gain at most one for each of the C (C - 1) parameters of their latent.
+
+    The search sees agreement only, of which alike departures of a few voters from the confusions of all can look like
+    an echo. Of votes that are independent such a group gains half of its price on average (Akaike 1973).
+    """
+    model, price, kept = grouped.table_model, votes.n_classes * (votes.n_classes - 1), groups.copy()
+    for group in np.flatnonzero(np.bincount(groups) > 1):
+        members = np.flatnonzero(groups == group)
+        start = model.dissolved(members)
+        prior = grouped.prior.for_groups(start.groups).with_known_prior(grouped.prior.known_prior)
+        passes = votes.sums.packed(start.groups).expect
+        without = run_em(start, passes, prior=prior, max_iter=_PASSES_WITHOUT, tol=_TOL_WITHOUT)
+        if grouped.table_log_likelihood - without.log_likelihood <= price:
+            kept[members] = len(groups) + members
+    return relabel(kept)
 
 
 def _best_root(
@@ -525,7 +550,7 @@ def _with_facts(
     rows = picked.take(voted)
     codes = with_silence(codes_of_voters(rows.codes, votes.voters), abstainers)
     start = with_label_voter(model)
-    known = known_rates(votes, facts, prior, start)
+    known = hearing(known_rates(votes, facts, prior, start), abstainers, votes.sums.n_voters)
     start = known.impose(start)
     labelled = WithLabels.of(sums.expect, codes, facts.labels[voted], rows.counts, start)
     # a sample knows no labels: what they change is part of what it lacks

@@ -49,7 +49,9 @@ class Written:
     @property
     def balanced_accuracy(self) -> float | None:
         """The mean over true classes of the share labelled rightly; None without a truth."""
-        return None if self.confusion is None else balanced_accuracy_of(self.confusion)
+        if self.confusion is None or not self.confusion.any():
+            return None
+        return balanced_accuracy_of(self.confusion)
 
 
 def write_labels(

@@ -97,7 +97,7 @@ def _level_prior(model: TreeModel, prior: Dirichlet, levels: int) -> Dirichlet:
         state_class=np.eye(n_classes)[label],
     )
     items = np.full(n_states, (prior.balance + 0.5) / levels)
-    return Dirichlet(start, label, items, prior.right, prior.wrong, prior.pooled)
+    return Dirichlet(start, label, items, prior.right, prior.wrong, prior.pooled, silent=prior.silent)
 
 
 def _start_states(evidence: NDArray[np.float64], counts: NDArray[np.integer], levels: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Abstention as a vote of its own, on all votes wherever they are (two classes)."""
+"""Abstention as a vote of its own, on all votes wherever they are."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goldless.fitting.fitted import with_silence
 from goldless.kernels.sparse import dense_codes
+from goldless.maths.em import Dirichlet
 from goldless.maths.tree import TreeModel
 from goldless.votes.engine import MappedEngine
 from goldless.votes.passes import VoteSums
@@ -78,3 +79,17 @@ def with_silent_voters(model: TreeModel, voters: NDArray[np.int64]) -> TreeModel
         np.concatenate([model.latents, np.tile(np.eye(model.n_states), (int(alone.sum()), 1, 1))]),
         np.concatenate([model.votes, even]),
     )
+
+
+def hearing(
+    prior: Dirichlet, abstainers: NDArray[np.int64], n_voters: int, n_columns: int | None = None
+) -> Dirichlet:
+    """Return pseudo-counts that know which votes are on voting at all: those that follow on the voters'.
+
+    Of two classes they are pseudo-votes like any others.
+    """
+    if prior.start.n_classes == 2 or not len(abstainers):
+        return prior
+    silent = np.zeros(prior.start.n_voters if n_columns is None else n_columns, dtype=bool)
+    silent[n_voters : n_voters + len(abstainers)] = True
+    return replace(prior, silent=silent)

@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
 from goldless.io.encode import columns_of, labels_in
+from goldless.io.files import MOST_LONG_COLUMNS
+from goldless.io.long_stream import Clash, LongFrames, LongInput, MakeRows, lines_of
+from goldless.io.merge import (
+    Grouped,
+    LongNames,
+    LongTitles,
+    arrange_rows,
+    cut_rows,
+    group_lines,
+    line_bounds,
+    n_parts_for,
+    split_lines,
+)
 from goldless.io.number_streams import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table, row_names
 from goldless.io.readers.stream import FileVotes, Piece, list_pieces
+from goldless.io.roles import ReadOptions, long_roles
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import Levels
 from goldless.votes.dask import DaskEngine, make_all, new_or
@@ -42,7 +58,7 @@ def open_dask(
     if not hasattr(collection, "to_delayed"):
         raise TypeError(f"Votes on Dask are a DataFrame or a bag of blocks, got a {type(collection).__name__}.")
     parts = np.ravel(np.array(collection.to_delayed(), dtype=object)).tolist()
-    client = client or _running_client()
+    client = client or running_client()
     run = _Here() if client is None else _OnCluster(client)
     alphabet, voters, n_voters = _look_at(parts, run, rules, known)
 
@@ -93,7 +109,7 @@ def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | No
     return VoteSource(files.alphabet, voters, len(voters), open_in, how=files.how, item_title=title)
 
 
-def _running_client() -> Any:
+def running_client() -> Any:
     """Return the client that is active, if there is one."""
     try:
         from distributed import default_client
@@ -243,3 +259,111 @@ def _pack_piece(files: FileVotes, piece: Piece) -> Rows:
 
 def _answer_piece(files: FileVotes, function: Callable[[Rows], Any], piece: Piece) -> Answers:
     return [(function(make()), beside) for make, beside in files.labelled([piece])]
+
+
+# -- long tables --------------------------------------------------------------------------------------------
+
+
+def long_frames(collection: Any, options: ReadOptions) -> LongFrames | None:
+    """Return a Dask DataFrame whose columns are those of a long table; None if it is something else."""
+    titles = [title for title in getattr(collection, "columns", ()) if isinstance(title, str)]
+    roles = long_roles(titles, options) if len(titles) > 2 else None
+    if roles is None or not (options.names_columns or len(titles) <= MOST_LONG_COLUMNS):
+        return None
+    return LongFrames(list(collection.to_delayed()), roles, options)
+
+
+@dataclass(frozen=True, eq=False)
+class MergedOnCluster:
+    """The rows of a long table on the workers of a cluster, in the order of the input."""
+
+    client: Any
+    parts: list[Any]
+    n_items: int
+    n_repeated: int
+    n_changed: int
+
+    def tables(self) -> Iterator[Any]:
+        """Yield the rows, a part at a time."""
+        return (part.result() for part in self.parts)
+
+    def open(self, make: MakeRows, progress: Progress | None) -> Passes:
+        """Return how the rows are gone through."""
+        submit = partial(self.client.submit, pure=False)
+        engine = DaskEngine(
+            self.client, lambda: [submit(make, part) for part in self.parts], make.n_voters, make.n_symbols, progress
+        )
+
+        def rows(function: Callable[[Rows], Any]) -> Iterator[tuple[Any, Beside]]:
+            return _OnCluster(self.client).in_order(
+                [partial(submit, make.answers, function, part) for part in self.parts]
+            )
+
+        return Passes(engine, rows)
+
+
+def merge_on_cluster(
+    client: Any, table: LongInput, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
+) -> tuple[LongNames, MergedOnCluster]:
+    """Merge a long table by item on a cluster: lines and rows go from worker to worker, and only names come here."""
+    run, table = _OnCluster(client), table.by_row_group()
+    bare, submit = replace(table, pieces=[]), partial(client.submit, pure=False)
+    found = client.gather([run.start(partial(_names_in, bare, titles), piece) for piece in table.pieces])
+    names = reduce(LongNames.joined, found, LongNames.none())
+    n_parts = max(n_parts_for(names.n_lines), len(client.scheduler_info()["workers"]))
+    first_lines = np.cumsum([0, *(part.n_lines for part in found)]).tolist()
+    if not names.n_lines:
+        raise VotesError("empty", f"{table.name} has no rows", where={"file": table.name})
+    known = client.scatter(names)
+    split = [
+        submit(_split_frame, bare, titles, known, run.start(_same, piece), first_line, n_parts)
+        for piece, part, first_line in zip(table.pieces, found, first_lines, strict=False)
+        if part.n_lines
+    ]
+    clash, symbol_of = Clash(table.name, names.voters.values), symbols(names)
+    grouped = [
+        submit(group_lines, [submit(getitem, lines, part) for lines in split], len(names.voters), symbol_of,
+               table.options.repeats, clash)
+        for part in range(n_parts)
+    ]  # fmt: skip
+    sizes = np.array(client.gather([submit(_sizes, part) for part in grouped]))
+    if not sizes[:, 0].sum():
+        raise VotesError("empty", f"{table.name} names no item", where={"file": table.name})
+    bounds = submit(_bounds, grouped[int(sizes[:, 0].argmax())], n_parts)
+    cut = [submit(_cut, part, bounds) for part in grouped]
+    arranged = [submit(arrange_rows, [submit(getitem, part, number) for part in cut]) for number in range(n_parts)]
+    return names, MergedOnCluster(client, arranged, *sizes.sum(axis=0).tolist())
+
+
+def _same(piece: Any) -> Any:
+    return piece
+
+
+def _names_in(table: LongInput, titles: LongTitles, piece: Any) -> LongNames:
+    names = LongNames.none()
+    for lines in lines_of(table, titles, [piece]):
+        names.add(lines)
+    return names
+
+
+def _split_frame(
+    table: LongInput, titles: LongTitles, names: LongNames, piece: Any, first_line: int, n_parts: int
+) -> list[Any]:
+    """Split the lines of a piece by their items."""
+    found = []
+    for lines in lines_of(table, titles, [piece]):
+        found.append(split_lines(lines.coded(names, first_line), n_parts))
+        first_line += len(lines.items)
+    return [pa.concat_tables(parts) for parts in zip(*found, strict=True)]
+
+
+def _sizes(part: Grouped) -> tuple[int, int, int]:
+    return part.rows.num_rows, part.n_repeated, part.n_changed
+
+
+def _bounds(part: Grouped, n_parts: int) -> NDArray[np.int64]:
+    return line_bounds(part.rows, n_parts)
+
+
+def _cut(part: Grouped, bounds: NDArray[np.int64]) -> list[Any]:
+    return cut_rows(part.rows, bounds)

@@ -194,6 +194,8 @@ def find_files(source: str | os.PathLike | BinaryIO) -> tuple[list[File], str]:
     if not isinstance(source, str | os.PathLike):
         return [File(source)], "standard input"
     name = os.fspath(source)
+    if not name:
+        raise VotesError("unreadable", "the name of the file is empty", where={"file": name})
     path = Path(name)
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.is_file() and _may_hold_votes(file, path))
@@ -312,7 +314,10 @@ def _read_memory(source: Any) -> Read:
     if table is not None:
         table, notes = unnested(table, "votes")
         return Read(table, f"a frame of {type(source).__module__.partition('.')[0]}", notes=notes, certain=False)
-    array = np.asarray(source)
+    try:
+        array = np.asarray(source)
+    except ValueError:
+        raise VotesError("ragged", "votes: rows differ in length", "rows-are-items") from None
     if array.ndim != 2:
         raise TypeError(f"votes are read from files, frames, arrays and records, not from a {type(source).__name__}")
     names = [f"voter {number + 1}" for number in range(array.shape[1])]
@@ -343,6 +348,8 @@ def _apply_preset(read: Read, options: ReadOptions, name: str) -> tuple[Read, st
 
 def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) -> VotesFile:
     """Find out the roles, and make votes of the columns."""
+    if not read.table.num_columns or not read.table.num_rows:
+        raise empty_file(name)
     twice = duplicated(read.table.column_names)
     if twice is not None:
         raise VotesError(
@@ -351,6 +358,8 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
     if not options.names_columns:
         read = _without_row_numbers(read)
     read, preset = _apply_preset(read, options, name)
+    if read.roles is None and options.reader.question is not None:
+        raise VotesError("unknown-column", f"{name} was read as {read.how}, which holds no questions to choose from")
     if read.roles is None:
         check_names(read.table.column_names, options, name)
         read = replace(read, roles=long_roles(read.table.column_names, options))
@@ -428,7 +437,7 @@ def _is_long_frame(X: Any) -> bool:
         return False
     if preset_for(titles) is not None:
         return True
-    return len(titles) <= _MOST_LONG_COLUMNS and long_roles(titles, ReadOptions()) is not None
+    return len(titles) <= MOST_LONG_COLUMNS and long_roles(titles, ReadOptions()) is not None
 
 
-_MOST_LONG_COLUMNS = 6  # of a frame whose columns are an item, a voter, a label and what is noted beside them
+MOST_LONG_COLUMNS = 6  # of a frame whose columns are an item, a voter, a label and what is noted beside them

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError
+from goldless.io.arrays import arrow_table
 from goldless.io.frames import unknown_truth
 from goldless.io.merge import (
     LINES_OF_A_PART,
@@ -32,6 +33,7 @@ from goldless.io.merge import (
     rows_of,
     split_lines,
 )
+from goldless.io.readers.base import Roles
 from goldless.io.readers.columns import Column
 from goldless.io.readers.stream import LongFiles
 from goldless.io.roles import ReadOptions, are_numbers, column_of_numbers
@@ -49,7 +51,8 @@ from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import UNKNOWN, Alphabet
 from goldless.votes.engine import StreamEngine
 from goldless.votes.kinds import JUDGED_ITEMS
-from goldless.votes.rows import Beside
+from goldless.votes.long import are_sparse
+from goldless.votes.rows import Beside, Rows
 from goldless.votes.source import Passes, VoteSource
 from goldless.votes.sparse import SparseRows
 
@@ -58,12 +61,51 @@ _JUDGED_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
+class LongFrames:
+    """A long table in frames that are made when they are needed; what :class:`LongFiles` is for files.
+
+    Attributes
+    ----------
+    pieces : list
+        Frames, or objects whose ``compute`` makes them.
+    roles, options, name, how, certain
+        As of :class:`LongFiles`.
+    """
+
+    pieces: list[Any]
+    roles: Roles
+    options: ReadOptions
+    name: str = "the votes"
+    how: str = "a frame of dask"
+    certain: bool = False
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines, about."""
+        return len(self.pieces) * LINES_OF_A_PART // 2
+
+    def batches(self, piece: Any, columns: list[str]) -> Iterator[Any]:
+        """Yield the lines of a piece."""
+        frame = piece.compute(scheduler="synchronous") if hasattr(piece, "compute") else piece
+        table = arrow_table(frame)
+        if table is not None and table.num_rows:
+            yield table.select(columns)
+
+    def by_row_group(self) -> LongFrames:
+        """Return the same frames."""
+        return self
+
+
+LongInput = LongFiles | LongFrames
+
+
+@dataclass(frozen=True, eq=False)
 class LongTable:
     """A long table that was merged by item.
 
     Attributes
     ----------
-    files : LongFiles
+    files : LongFiles or LongFrames
         What was merged.
     names : LongNames
         Voters, labels and true labels.
@@ -75,7 +117,7 @@ class LongTable:
         What was left out.
     """
 
-    files: LongFiles
+    files: LongInput
     names: LongNames
     labels: list[Any]
     symbol_of: NDArray[np.int8]
@@ -104,13 +146,14 @@ class LongTable:
         except VotesError as error:
             raise error.within(name, file=name) from None
         voters = self.voters
+        lists = are_sparse(self.merged.n_items, len(voters), self.names.n_said - self.merged.n_repeated)
 
         def open_in(alphabet: Alphabet) -> Passes:
             code_of = np.array([alphabet.code(label) for label in self.labels], dtype=np.int8)
             if UNKNOWN in code_of:
                 self._refuse_unknown(alphabet, code_of, voters)
             truth = None if files.options.truth is None else self._truth_codes(alphabet)
-            return self.merged.open(MakeRows(len(voters), code_of, len(alphabet), truth), progress)
+            return self.merged.open(MakeRows(len(voters), code_of, len(alphabet), truth, lists), progress)
 
         how = (
             f"Read as {files.how}, long ({files.roles.item!r}, {files.roles.voter!r}, {files.roles.label!r}), merged "
@@ -120,7 +163,7 @@ class LongTable:
         )
         how = with_changes(how, self.merged.n_changed, files.options, "the most frequent")
         return VoteSource(
-            alphabet, voters, len(voters), open_in, memory_limit, how=how, item_title=files.roles.item, lists=True
+            alphabet, voters, len(voters), open_in, memory_limit, how=how, item_title=files.roles.item, lists=lists
         )
 
     def _label_column(self) -> Column:
@@ -171,28 +214,32 @@ class MakeRows:
     n_symbols : int
     truth : ndarray or None
         Code of every true label, -1 at the end.
+    lists : bool
+        Whether rows name their voters; packed otherwise.
     """
 
     n_voters: int
     code_of: NDArray[np.int8]
     n_symbols: int
     truth: NDArray[np.int8] | None = None
+    lists: bool = True
 
-    def __call__(self, table: Any) -> SparseRows:
+    def __call__(self, table: Any) -> SparseRows | Rows:
         """Return the votes."""
-        return rows_of(table, self.n_voters, self.code_of, self.n_symbols)
+        rows = rows_of(table, self.n_voters, self.code_of, self.n_symbols)
+        return rows if self.lists else Rows.of(rows.codes.dense(), self.n_symbols)
 
     def beside(self, table: Any) -> Beside:
         """Return the names of the items and their truth."""
         truth = None if self.truth is None else self.truth[table.column("truth").to_numpy()]
         return Beside(table.column("item"), truth)
 
-    def answers(self, function: Callable[[SparseRows], Any], table: Any) -> list[tuple[Any, Beside]]:
+    def answers(self, function: Callable[[Any], Any], table: Any) -> list[tuple[Any, Beside]]:
         """Return a function of the votes, with what stands beside them."""
         return [(function(self(table)), self.beside(table))]
 
 
-def long_source(files: LongFiles, before: LongTable | None, client: Any) -> LongTable:
+def long_source(files: LongInput, before: LongTable | None, client: Any) -> LongTable:
     """Merge a long table, unless it was merged before with the same reading of its labels."""
     joins = files.options.rules.classes is None
     if before is not None and (before.files.options.rules.classes is None) == joins:
@@ -220,7 +267,7 @@ def long_source(files: LongFiles, before: LongTable | None, client: Any) -> Long
     return LongTable(files, names, labels, symbol_of, merged, tuple(notes))
 
 
-def titles_of(files: LongFiles) -> LongTitles:
+def titles_of(files: LongInput) -> LongTitles:
     """Return the columns that are read."""
     roles = files.roles
     assert roles.item is not None
@@ -229,11 +276,10 @@ def titles_of(files: LongFiles) -> LongTitles:
     return LongTitles(roles.item, roles.voter, roles.label, files.options.truth)
 
 
-def lines_of(files: LongFiles, titles: LongTitles, pieces: Sequence[Any]) -> Iterator[LongLines]:
+def lines_of(table: LongInput, titles: LongTitles, pieces: Sequence[Any]) -> Iterator[LongLines]:
     """Yield the lines of some pieces, many at a time."""
-    reader = replace(files.reader, batch_rows=max(files.reader.batch_rows, 1 << 18))
     lines = (
-        LongLines.of(batch, titles, piece.path) for piece in pieces for batch in reader.batches(piece, titles.used)
+        LongLines.of(batch, titles, table.name) for piece in pieces for batch in table.batches(piece, titles.used)
     )
     return batches_of_lines(lines, LINES_OF_A_PART // 4)
 
@@ -313,7 +359,7 @@ class _Runs:
 
 
 def _merge_here(
-    files: LongFiles, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
+    files: LongInput, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
 ) -> tuple[LongNames, MergedFile]:
     """Merge files by item in a temporary folder, in memory that their number of lines does not change."""
     folder = Path(tempfile.mkdtemp(prefix="goldless-"))
@@ -327,7 +373,7 @@ def _merge_here(
 
 
 def _merge_in(
-    folder: Path, files: LongFiles, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
+    folder: Path, files: LongInput, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
 ) -> tuple[LongNames, MergedFile]:
     names, n_parts = LongNames.none(), n_parts_for(files.n_lines)
     split = _Runs(folder, "lines", n_parts)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError, warn_user
 from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, policy
 from goldless.io.files import labels_of, read_table
-from goldless.io.long_stream import long_source
+from goldless.io.long_stream import LongInput, long_source
 from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.stream import FileVotes, LongFiles, TableReader, understand
@@ -39,12 +39,12 @@ _BYTES_TO_READ_A_LINE = 64  # of a long table, into memory
 class VoteStream:
     r"""Votes that are read block by block, and never all at once.
 
-    Every estimator takes it for X. A path, a callable, an iterable of blocks or a Dask collection may also be passed
-    to an estimator as it is; this class is for those that need an option.
+    Every estimator takes it for X. A path, a callable, an iterable of blocks, a Dask collection or a Spark DataFrame
+    may also be passed to an estimator as it is; this class is for those that need an option.
 
     Parameters
     ----------
-    source : path, callable, iterable of blocks, Dask DataFrame or Dask bag of blocks
+    source : path, callable, iterable of blocks, Dask DataFrame, Dask bag of blocks or Spark DataFrame
         A Parquet, Feather or CSV file or a folder of them: one row per item and one column per voter, or a long
         table, one row per vote, which is merged by item in a temporary folder if it is large (files of other kinds
         are read into memory); or blocks, each an array or frame of rows. A callable is called,
@@ -53,9 +53,9 @@ class VoteStream:
     format : str, optional
         Name of the format of files, if it is not found out rightly.
     item, voter, label : str, optional
-        Columns of a long table.
+        Columns of a long table, or of a long frame of Spark.
     id_column : str, optional
-        Column of files that names the items; found out if not given.
+        Column of files that names the items; found out if not given. Of a Spark DataFrame it has to be given.
     truth : str, optional
         Column of files with true labels: left out of the votes.
     ignore : iterable of str
@@ -159,9 +159,20 @@ class VoteStream:
         if isinstance(self.source, str | os.PathLike):
             return self._open_files(replace(self._options, rules=rules), bins, rules.classes)
         if is_dask(self.source):
-            from goldless.io.dask import open_dask
+            from goldless.io.dask import long_frames, open_dask, running_client
 
+            options = replace(self._options, rules=rules)
+            frames = None if bins is not None else long_frames(self.source, options)
+            if frames is not None:
+                return self._open_long(frames, options, self.client or running_client())
             return open_dask(self.source, self.client, rules, known, self.memory_limit, self._progress)
+        if is_spark(self.source):
+            from goldless.io.spark import Columns, open_spark
+
+            said = self._options
+            no_votes = said.ignore if said.truth is None else said.ignore | {said.truth}
+            columns = Columns(said.item, said.voter, said.label, said.id_column, no_votes)
+            return open_spark(self.source, columns, rules, known, self._progress)
         return self._open_blocks(rules, known)
 
     def find_rows(self, items: Iterable[Any]) -> dict[Any, int]:
@@ -196,9 +207,7 @@ class VoteStream:
             if self.client is None and files.n_lines * _BYTES_TO_READ_A_LINE <= self.memory_limit:
                 files = None  # it is small
             else:
-                self._merged = long_source(files, self._merged, self.client)
-                self._say(self._merged.notes)
-                return self._merged.source(options, self.memory_limit, self._progress)
+                return self._open_long(files, options, self.client)
         if files is not None and files.alphabet is None:
             if self.client is not None:
                 files = None  # a cluster takes numbers from frames
@@ -223,6 +232,12 @@ class VoteStream:
         limit = self.memory_limit
         title = files.id_column or "item"
         return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
+
+    def _open_long(self, table: LongInput, options: ReadOptions, client: Any) -> VoteSource:
+        """Merge a long table by item, once for all passes."""
+        self._merged = long_source(table, self._merged, client)
+        self._say(self._merged.notes)
+        return self._merged.source(options, self.memory_limit, self._progress)
 
     def _say(self, notes: Iterable[Note]) -> None:
         """Warn of what was left out, once for every stream."""
@@ -307,7 +322,7 @@ def as_stream(X: Any) -> VoteStream | None:
         return None
     if isinstance(X, list | tuple):
         return VoteStream(X) if len(X) and all(_is_table(part) for part in X) else None
-    if is_dask(X) or callable(X):
+    if is_dask(X) or is_spark(X) or callable(X):
         return VoteStream(X)
     if _is_table(X) or not hasattr(X, "__iter__") or hasattr(X, "__len__"):
         return None
@@ -317,6 +332,11 @@ def as_stream(X: Any) -> VoteStream | None:
 def is_dask(X: Any) -> bool:
     """Whether something is a collection of Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def is_spark(X: Any) -> bool:
+    """Whether something is a DataFrame of Spark."""
+    return type(X).__module__.partition(".")[0] == "pyspark" and hasattr(X, "mapInArrow")
 
 
 def row_names(table: Any) -> Beside:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -66,8 +68,19 @@ class ReadOptions:
 
 
 def check_names(names: Collection[str], options: ReadOptions, name: str) -> None:
-    """Refuse names of columns that are not there."""
+    """Refuse names of columns that are not there, and a column that is to be two things."""
     roles = {"item": "item", "voter": "voter", "label": "label", "truth": "truth", "id_column": "id"}
+    given = [role for role in roles if getattr(options, role) is not None]
+    for role, other in combinations(given, 2):
+        if getattr(options, role) == getattr(options, other):
+            column = getattr(options, role)
+            raise VotesError(
+                "two-roles",
+                f"column {column!r} of {name} cannot be two things",
+                "one-role",
+                {"file": name, "column": column},
+                lacking=[role, other],
+            )
     for role, wanted in (
         *((f"{role} column", getattr(options, name)) for name, role in roles.items()),
         *(("column to ignore", ignored) for ignored in sorted(options.ignore)),
@@ -154,7 +167,7 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     items = by_name[options.id_column] if options.id_column is not None else _id_column(rest, table.named)
     voters = [column for column in rest if column is not items]
     if not voters:
-        raise VotesError("no-columns", f"{name} has no column of votes left", where={"file": name})
+        raise no_votes_left(name)
     notes: list[Note] = []
     truths = [column for column in voters if _is_truth(column.name)] if table.named else []
     if len(truths) < len(voters) and options.truth is None:
@@ -180,6 +193,11 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     if not scores:
         _refuse_what_is_no_vote(voters, options, name)
     return WideRoles(items, voters, tuple(notes), scores, gold)
+
+
+def no_votes_left(name: str) -> VotesError:
+    """Return the error of a table whose columns are all something else than votes."""
+    return VotesError("no-columns", f"{name} has no column of votes left", where={"file": name})
 
 
 def _is_truth(title: str) -> bool:
@@ -321,6 +339,14 @@ def are_numbers(
         return True
     if not all(map(_is_numeric, filled)):
         return False
+    endless = next((c for c in filled if any(math.isinf(float(value)) for value in c.values)), None)
+    if endless is not None:
+        raise VotesError(
+            "infinite",
+            f"column {short(endless.name)!r} holds infinity, which is no vote",
+            "nan-is-missing",
+            {"column": endless.name},
+        )
     draft = rules.alphabet_draft(text=True)
     values = {float(value) for column in filled for value in column.values if not draft.means_missing(value)}
     if len(values) > MAX_CLASSES:

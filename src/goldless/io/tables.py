@@ -16,7 +16,7 @@ from goldless.io.frames import unknown_truth
 from goldless.io.numbers import encode_numbers, kinds_in, with_ties_halfway
 from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.columns import Column, Columns, column_of
-from goldless.io.roles import ReadOptions, WideRoles, are_numbers, column_of_numbers, short, wide_roles
+from goldless.io.roles import ReadOptions, WideRoles, are_numbers, column_of_numbers, no_votes_left, short, wide_roles
 from goldless.kernels.sparse import Codes, SparseCodes, first_vote
 from goldless.votes.alphabet import (
     MAX_CLASSES,
@@ -181,6 +181,8 @@ def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name:
     truth = None if options.truth is None else by_name.get(options.truth)
     if known is not None and known.voters is not None:
         voters = [by_name[title] for title in known.voters if title not in options.ignore]
+        if not voters:
+            raise no_votes_left(name)
         item = options.id_column or known.item
         roles = WideRoles(None if item is None else by_name[item], voters, scores=are_numbers(voters, options.rules))
         if truth is None and options.truth is not None and known.truth is not None:

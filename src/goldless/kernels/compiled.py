@@ -8,6 +8,11 @@ from functools import cache
 from typing import Any
 
 from numba import njit
+from numba.core import event
+
+from goldless.progress import tell
+
+COMPILING = "compiling, once on this machine"
 
 
 def compiled(function: Callable | None = None, **options: Any) -> Any:
@@ -40,3 +45,16 @@ def _say_there_is_no_cache() -> None:
         RuntimeWarning,
         stacklevel=4,
     )
+
+
+class _TellOfCompiling(event.Listener):
+    """Says that kernels are compiled; those found in the cache are not."""
+
+    def on_start(self, event: Any) -> None:
+        tell(COMPILING, 0.0)
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing: the next stage does."""
+
+
+event.register("numba:compile", _TellOfCompiling())

@@ -7,7 +7,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -84,6 +86,24 @@ def ordered_stream(function: Callable[[Task], Result], tasks: Iterable[Task]) ->
     finally:
         for future in waiting:
             future.cancel()
+
+
+@cache
+def _linear_algebra() -> Any:
+    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def one_linear_algebra_thread() -> Iterator[None]:
+    """Let linear algebra use one thread for a while; afterwards it uses as many as before.
+
+    Small matrices gain nothing by threads, and on a busy machine their threads wait for each other: the search for
+    groups took twice as long.
+    """
+    with _linear_algebra().limit(limits=1):
+        yield
 
 
 def row_chunks(n_rows: int, chunk_rows: int) -> list[slice]:

@@ -10,6 +10,8 @@ padded to fours (:func:`in_fours`).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -150,9 +152,42 @@ def _read_wide(row, n_narrow, wide, wide_start, wide_rates, likelihood, mixed, f
     return total
 
 
+def hear_wide(packed, n_narrow, wide, wide_start, wide_rates, hub):
+    """Add what the votes of wide groups say to ``hub[row, s]``, for latents of two states.
+
+    Few rows need no kernel, and have the same bits: exponentials are those of the machine's library either way.
+    """
+    if len(packed) * hub.shape[1] > _FEW_CELLS // 4:
+        _hear_wide(packed, n_narrow, wide, wide_start, wide_rates, hub)
+        return
+    total, product = np.zeros(len(packed)), np.ones(hub.shape)
+    for w, rates in enumerate(wide_rates):
+        evidence = np.zeros((len(packed), 2))
+        for byte in range(wide_start[w], wide_start[w + 1]):
+            evidence += wide[byte, packed[:, n_narrow + byte]]
+        lead = evidence[:, 1] - evidence[:, 0]
+        total += evidence.max(axis=1)
+        smaller = _exp(-np.abs(lead)).astype(np.float64)[:, None]
+        ahead = (lead > 0)[:, None]
+        product *= np.maximum(
+            rates[0] * np.where(ahead, smaller, 1.0) + rates[1] * np.where(ahead, 1.0, smaller), _SMALL
+        )
+        _take_logarithm(product, hub, product < _SMALL)
+    _take_logarithm(product, hub, np.broadcast_to((product < _FAIR).any(axis=1)[:, None], hub.shape))
+    hub += total[:, None] + _log(product).astype(np.float64)
+
+
+_exp, _log = np.frompyfunc(math.exp, 1, 1), np.frompyfunc(math.log, 1, 1)
+
+
+def _take_logarithm(product, hub, where):
+    """Move factors to the sum of logarithms."""
+    hub[where] += _log(product[where]).astype(np.float64)
+    product[where] = 1.0
+
+
 @compiled
-def hear_two(packed, n_narrow, wide, wide_start, wide_rates, hub):
-    """Add what the votes of wide groups say to ``hub[row, s]``, for latents of two states."""
+def _hear_wide(packed, n_narrow, wide, wide_start, wide_rates, hub):
     n_wide, _, n_states = wide_rates.shape
     likelihood = np.empty((n_wide, 2))
     mixed = np.empty((n_wide, n_states))

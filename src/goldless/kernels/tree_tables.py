@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from goldless.kernels.compiled import compiled
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.posterior import Message, posterior
-from goldless.kernels.tree import add_rows, expect_two, hear_two, in_fours, read_rows
+from goldless.kernels.tree import add_rows, expect_two, hear_wide, in_fours, read_rows
 
 _TINY = 1e-300
 _FEW_UNITS = 64  # that numpy tables once before a kernel would be compiled
@@ -158,7 +158,7 @@ class UnitTables:
         if self.wide.shape[2] > 2:
             return sum((message.log_scale + np.log(message.mixed) for message in self._messages(packed)), hub).T
         out = np.ascontiguousarray(hub.T)
-        hear_two(packed, self.plan.n_narrow, self.wide, self.plan.wide_start, self._wide_rates, out)
+        hear_wide(packed, self.plan.n_narrow, self.wide, self.plan.wide_start, self._wide_rates, out)
         return out
 
     def latent_posterior(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:

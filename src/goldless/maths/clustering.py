@@ -37,6 +37,13 @@ class GroupAssignment:
         Residual of the grouping found for each candidate number of groups.
     score : ndarray of shape (n_voters, n_voters)
         Score matrix that was clustered.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(20_000, groups=[4, 3, 3], random_state=0)
+    >>> gl.assign_groups(gl.LatentSML(structure="independent").fit(X).covariance_).n_groups
+    3
     """
 
     groups: NDArray[np.int64]
@@ -158,6 +165,13 @@ def assign_groups(
     Notes
     -----
     Of equally good groupings the one with most groups is kept.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(20_000, groups=[4, 3, 3], random_state=0)
+    >>> gl.assign_groups(gl.LatentSML(structure="independent").fit(X).covariance_).groups
+    array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2])
     """
     if method == "search":
         return _assign_by_search(covariance, n_items, standard_error, score)

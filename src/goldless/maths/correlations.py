@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 _CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
+_FEWEST_NEGATIVE = 20  # negative correlations that show how far chance goes (each pair counts twice)
 _SMALLEST_VARIANCE = 1e-9
 _NEGLIGIBLE = 1e-6  # share of an item
 
@@ -29,12 +31,47 @@ class Correlations(NamedTuple):
     pooled: NDArray[np.float64]
     items: NDArray[np.float64]
 
-    def clear(self) -> Correlations:
-        """Return them with correlations that are negative, or may well be chance, set to zero."""
-        stacked = np.concatenate([self.by_class, self.pooled[None]])
-        kept = np.where(stacked > _CLEARLY / np.sqrt(np.maximum(self.items, 1.0)), stacked, 0.0)
+    @property
+    def are_clear(self) -> NDArray[np.bool_]:
+        """Which are clearly positive, of each class and then pooled, shape (n_classes + 1, n_voters, n_voters)."""
+        return self._stacked > _CLEARLY * self._chance
+
+    def clear(self, among: NDArray[np.bool_] | None = None) -> Correlations:
+        """Return them with correlations that are negative, or may well be chance, set to zero; or all but some."""
+        kept = np.where(self.are_clear if among is None else among, self._stacked, 0.0)
         kept[:, np.arange(len(self.pooled)), np.arange(len(self.pooled))] = 1.0
         return Correlations(kept[:-1], kept[-1], self.items)
+
+    def effective_votes_beside_chance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the effective votes of each class and of all, and the variance of their logarithm that chance makes.
+
+        A correlation that is zero passes for clear now and then. Of a normal variable above a limit of t standard
+        deviations the mean is phi(t) and the square t phi(t) + Q(t). The mean is taken out; the variance counts for
+        pairs that are not clear. How far chance goes is seen on the negative ones: the posterior takes up part of it.
+        """
+        everyone = np.arange(len(self.pooled))
+        chance, unclear, kept = self._chance, ~self.are_clear, self.clear()._stacked
+        chance[:, everyone, everyone] = 0.0
+        standard = np.divide(self._stacked, chance, out=np.zeros(kept.shape), where=chance > 0)
+        negative = standard < 0
+        squares = (standard**2 * negative).sum(axis=(1, 2)) / np.maximum(negative.sum(axis=(1, 2)), 1)
+        spread = np.sqrt(np.where(negative.sum(axis=(1, 2)) < _FEWEST_NEGATIVE, 1.0, squares)).clip(0.1, 1.0)
+        limit = _CLEARLY / spread
+        density, beyond = np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi), ndtr(-limit)
+        mean, variance = spread * density, spread**2 * (limit * density + beyond - density**2)
+        own = 1 / np.maximum((kept - mean[:, None, None] * chance).sum(axis=2), 1.0)
+        worth = own.sum(axis=1)
+        slopes = (own[:, :, None] ** 2 + own[:, None, :] ** 2) / worth[:, None, None]
+        return worth, variance * (slopes**2 * chance**2 * unclear).sum(axis=(1, 2)) / 2
+
+    @property
+    def _stacked(self) -> NDArray[np.float64]:
+        return np.concatenate([self.by_class, self.pooled[None]])
+
+    @property
+    def _chance(self) -> NDArray[np.float64]:
+        """Standard errors of correlations that are zero."""
+        return 1 / np.sqrt(np.maximum(self.items, 1.0))
 
     def least_effective_votes(self, reach: float) -> NDArray[np.float64]:
         """Return the effective votes if every two voters correlate as much as the mean over all pairs allows.
@@ -45,7 +82,7 @@ class Correlations(NamedTuple):
         if n_voters == 1:
             return np.ones(len(self.items))
         pairs = np.triu_indices(n_voters, 1)
-        stacked = np.concatenate([self.by_class, self.pooled[None]])[:, pairs[0], pairs[1]]
+        stacked = self._stacked[:, pairs[0], pairs[1]]
         items = np.maximum(self.items[:, pairs[0], pairs[1]], _SMALLEST_VARIANCE)
         total = items.sum(axis=1)
         most = np.clip((stacked * items).sum(axis=1) / total + reach / np.sqrt(total), 0.0, 1.0)

@@ -73,6 +73,9 @@ class Dirichlet:
     ordered : Ordered or None
         What is expected of voters whose symbols are in order, of two classes; it takes the place of ``right`` and
         ``wrong`` for votes.
+    silent : ndarray of shape (n_voters,) or None
+        Which voters say whether another votes, 0 or 1, of more than two classes: nothing is expected of either, and
+        other voters are not pulled towards them.
     """
 
     start: TreeModel
@@ -84,6 +87,7 @@ class Dirichlet:
     known_prior: NDArray[np.float64] | None = None
     known_votes: NDArray[np.float64] | None = None
     ordered: Ordered | None = None
+    silent: NDArray[np.bool_] | None = None
 
     @classmethod
     def of_classes(
@@ -116,7 +120,8 @@ class Dirichlet:
         Of labels the class balance is not known either; of ordered bins it is what the votes say.
         """
         if self.ordered is None:
-            return replace(self, start=even_model(groups, self.start.n_classes), known_prior=None, known_votes=None)
+            start = even_model(groups, self.start.n_classes)
+            return replace(self, start=start, known_prior=None, known_votes=None, silent=None)
         start = even_model(groups, self.start.n_classes, self.start.n_symbols)
         return replace(self, start=start, known_votes=None, ordered=self.ordered.extended(len(groups)))
 
@@ -175,6 +180,8 @@ class Dirichlet:
             shares = _shares(self.ordered.arranged(counts.votes + self.ordered.pseudo_votes), axis=2)
         if not self.start.states_are_classes and self.start.n_symbols > 2:
             shares = self._with_shared_errors(counts.votes, shares)
+        if self.silent is not None:
+            shares = self._with_silence(counts.votes, shares)
         if self.known_votes is not None:
             shares = np.where(np.isnan(self.known_votes), shares, self.known_votes)
         return self.start.with_tables(
@@ -185,7 +192,10 @@ class Dirichlet:
 
     def _pull(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return pseudo-votes that are spread as the votes of all voters that are alone, and of all in groups."""
-        total = sum_of_kinds(votes, self._own_latent[self.start.groups])
+        kind = self._own_latent[self.start.groups]
+        if self.silent is not None:
+            votes, kind = votes[~self.silent], kind[~self.silent]
+        total = sum_of_kinds(votes, kind)
         return self.pooled * np.stack([_shares(votes, axis=1) for votes in total + self._pseudo])
 
     def _with_shared_errors(self, votes: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -195,6 +205,8 @@ class Dirichlet:
         items that are easy or hard, not other confusions.
         """
         n_states, alone = self.start.n_states, ~self._own_latent[self.start.groups]
+        if self.silent is not None:
+            alone = alone & ~self.silent
         right = np.eye(self.start.n_symbols)[self.state_label]
         same_class = self.state_label[:, None] == self.state_label[None, :]
         said = votes[alone, :n_states]
@@ -209,6 +221,18 @@ class Dirichlet:
         mended = shares.copy()
         mended[alone, :n_states] = accuracy[:, :, None] * right + (1 - accuracy)[:, :, None] * errors
         return mended.clip(_CLIP, 1.0)
+
+    @property
+    def _of_silence(self) -> float:
+        """Pseudo-votes for voting, and as many for silence."""
+        return (self.right + self.wrong) / 2
+
+    def _with_silence(self, votes: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the votes with those on voting at all: 0 or 1, whatever the classes are."""
+        mended = shares.copy()
+        mended[self.silent] = _CLIP
+        mended[self.silent, :, :2] = _shares(votes[self.silent, :, :2] + self._of_silence, axis=2)
+        return mended
 
     def impose(self, model: TreeModel) -> TreeModel:
         """Return a model with what is known put in."""
@@ -236,8 +260,13 @@ class Dirichlet:
 
     def _log_density_of_votes(self, model: TreeModel) -> float:
         if self.ordered is None:
-            own = self._own_latent[self.start.groups]
-            return float((self._pseudo * sum_of_kinds(model.log_votes, own)).sum())
+            own, log_votes = self._own_latent[self.start.groups], model.log_votes
+            if self.silent is None:
+                return float((self._pseudo * sum_of_kinds(log_votes, own)).sum())
+            used = self._pseudo.any(axis=2)[own.astype(np.int64)]  # the rows of each voter that EM fills
+            of_silence = (log_votes[self.silent, :, :2].sum(axis=2) * used[self.silent]).sum()
+            of_votes = self._pseudo * sum_of_kinds(log_votes[~self.silent], own[~self.silent])
+            return float(of_votes.sum() + self._of_silence * of_silence)
         against = AGAINST_ORDER * self.ordered.n_falling(model.votes)
         return float((self.ordered.pseudo_votes * _log(model.votes)).sum() - against)
 

@@ -37,6 +37,14 @@ class Panel(Shown):
         Expected balanced accuracy when votes are simply counted, a tie as half right.
     effective_votes : float
         How many independent votes the panel is worth.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0)
+    >>> panel = gl.LatentSML().fit(X).panels()[0]
+    >>> len(panel.voters), panel.cost
+    (1, 1.0)
     """
 
     voters: tuple

@@ -153,6 +153,14 @@ def residual(matrix: ArrayLike, groups: ArrayLike) -> Residual:
     -----
     Loadings are scaled by the fit itself, not unit eigenvectors, which would bias the choice of the number of
     groups. A group of two voters fits its one covariance exactly.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(20_000, groups=[3, 1, 1, 1], random_state=0)
+    >>> found = gl.LatentSML(structure="independent").fit(X).covariance_
+    >>> bool(residual(found, [0, 0, 0, 1, 2, 3]).value < residual(found, range(6)).value)
+    True
     """
     matrix = as_square(matrix)
     groups = as_groups(groups, len(matrix))

@@ -24,6 +24,13 @@ def select_voters(model: TreeModel, size: int, accuracy: NDArray[np.float64] | N
         Number of voters wanted, from 1 to ``model.n_voters``.
     accuracy : ndarray of shape (n_voters,), optional
         Balanced accuracy of each voter; by default that of the model.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 4, random_state=0)
+    >>> len(select_voters(gl.LatentSML().fit(X).latent_model_, 3))
+    3
     """
     if not 1 <= size <= model.n_voters:
         raise ValueError(f"a panel has between 1 and {model.n_voters} voters, got {size}")

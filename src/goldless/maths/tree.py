@@ -52,6 +52,14 @@ class TreeModel:
     Codes are int8: -1 missing, then 0 to V - 1. Missing votes are skipped, that is, taken to say nothing about Y. Of
     a voter and its copies, the first that voted counts. :func:`LatentModel` makes the model of two classes from
     rates.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0)
+    >>> tree = gl.LatentSML(structure=[0] * 4 + list(range(1, 9))).fit(X).latent_model_
+    >>> tree.n_groups, tree.confusion.shape
+    (9, (12, 2, 2))
     """
 
     groups: NDArray[np.int64]
@@ -475,6 +483,18 @@ class TreeModel:
         alone = left_alone[numbered]
         votes = np.where(alone[:, None, None], self.votes_given_state[voters], model.votes)
         return replace(model, votes=votes)
+
+    def dissolved(self, members: NDArray[np.int64]) -> TreeModel:
+        """Return the model in which some voters hang on Y itself, with the same Pr(vote | Y)."""
+        groups = self.groups.copy()
+        groups[members] = self.n_groups + np.arange(len(members))
+        new = relabel(groups)
+        latents = np.tile(np.eye(self.n_states), (int(new.max()) + 1, 1, 1))
+        kept = np.setdiff1d(np.arange(self.n_voters), members)
+        latents[new[kept]] = self.latents[self.groups[kept]]
+        votes = self.votes.copy()
+        votes[members] = self.votes_given_state[members]
+        return replace(self, groups=new, latents=latents, votes=votes)
 
     def renamed(self, order: ArrayLike) -> TreeModel:
         """Return the same distribution of votes with other names of the states: state s was state ``order[s]``.

@@ -26,7 +26,7 @@ __all__ = ["SCHEMA_VERSION", "Report", "json_schema", "render_html", "report", "
 
 
 class _Room(ModuleType):
-    """This room, which is also the function of its name: ``gl.report(votes)``."""
+    """The room that is also the function of its name: ``gl.report(votes)``."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Report:
         return report(*args, **kwargs)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from goldless import words
+
 _COLOURS = 10  # of classes, in the style sheet
 _ROW = 17
 _MOST_OPEN = 10  # members of a group that the tree shows one by one
@@ -14,33 +16,24 @@ _MOST_ALONE = 30  # voters in no group that it shows one by one
 _Y_AT, _GROUP_AT, _VOTER_AT, _WIDTH = 16, 104, 180, 380
 
 
-def percent(share: float | None, digits: int = 1) -> str:
-    """Return a share in per cent; never a round 100 % for an estimate that is not certain."""
-    if share is None:
-        return "unknown"
-    if 0.9995 <= share < 1 and digits <= 1:
-        return "> 99.9\u00a0%"
-    return f"{100 * share:.{digits}f}\u00a0%"
-
-
-def chance(probability: float) -> str:
-    """Return a probability in per cent; never a round 0 or 100 %, since nothing here is certain."""
-    if not 0.0005 <= probability <= 0.9995:
-        return "> 99.9\u00a0%" if probability > 0.5 else "< 0.1\u00a0%"
-    return percent(probability)
-
-
 def keep(sentence: str) -> str:
     """Keep numbers and their per cent signs on one line."""
     return sentence.replace(" %", "\u00a0%")
 
 
+def percent(share: float | None, digits: int = 1) -> str:
+    """Return a share in per cent, on one line."""
+    return keep(words.percent(share, digits))
+
+
+def chance(probability: float) -> str:
+    """Return a probability in per cent, on one line."""
+    return keep(words.chance(probability))
+
+
 def short(text: str, length: int = 28) -> str:
-    """Return text that fits, cut in its middle, for names of voters often differ at their end."""
-    if len(text) <= length:
-        return text
-    start = length // 2
-    return f"{text[:start]}…{text[start + 1 - length :]}"
+    """Return text that fits, cut in its middle."""
+    return words.shortened(text, length)
 
 
 def above_chance(summary: dict[str, Any], accuracy: float | None) -> float:
@@ -299,8 +292,8 @@ def score_against_conditional(summary: dict[str, Any]) -> dict[str, Any] | None:
     if not pairs or not score.any():  # of three voters there is no score
         return None
     axes = Axes((0, float(within.max())), (0, float(score.max())), 360, 330)
-    dots: dict[bool, list[str]] = {True: [], False: []}
+    dots: dict[bool, dict[str, None]] = {True: {}, False: {}}  # one for all pairs at the same place
     for i, j in pairs:
         same = groups[i] is not None and groups[i] == groups[j]
-        dots[same].append(f"M{axes.x(within[i, j])} {axes.y(score[i, j])}h0")
+        dots[same][f"M{axes.x(within[i, j]):.0f} {axes.y(score[i, j]):.0f}h0"] = None
     return {"axes": axes.frame(), "same": "".join(dots[True]), "other": "".join(dots[False]), "n_pairs": len(pairs)}

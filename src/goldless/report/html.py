@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache, partial
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +16,7 @@ from goldless.report import drawing
 from goldless.report.matrices import decimals_of
 from goldless.report.sentences import METHODS
 from goldless.report.table import as_base64
+from goldless.words import shortened
 
 _STYLES = ("base.css", "tables.css", "pictures.css", "print.css")
 _SCRIPTS = ("base.js", "pairs.js", "items.js", "voters.js", "save.js", "links.js")
@@ -98,7 +100,7 @@ def render_html(summary: dict[str, Any]) -> str:
 @cache
 def environment() -> Any:
     """Return what makes pages of templates: everything is escaped, and nothing may be left undefined."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
     made = Environment(
         loader=PackageLoader("goldless.report", "page"),
@@ -111,8 +113,24 @@ def environment() -> Any:
     made.filters["chance"] = drawing.chance
     made.filters["short"] = drawing.short
     made.filters["keep"] = drawing.keep
+    made.filters["whole_names"] = pass_context(_whole_names)
     made.filters["in_link"] = partial(quote, safe="")
     return made
+
+
+def _whole_names(context: Any, sentence: str) -> Any:
+    """Return a sentence in which no name of a voter is broken over lines."""
+    from markupsafe import Markup, escape
+
+    names = {voter["name"] for voter in context["s"]["voters"]}
+    long = sorted({shortened(name) for name in names if len(name) > 3}, key=len)
+    if not long:
+        return drawing.keep(sentence)
+    parts = re.split("(" + "|".join(map(re.escape, reversed(long))) + ")", drawing.keep(sentence))
+    return Markup("").join(
+        Markup('<span class="id">{}</span>').format(part) if number % 2 else escape(part)
+        for number, part in enumerate(parts)
+    )
 
 
 def source(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goldless.diagnosis import AuditOutcome, Diagnosis, diagnose
+from goldless.diagnosis import AuditOutcome, diagnose
 from goldless.estimators.latent import LatentSML
 from goldless.estimators.tree import TreeEstimator
 from goldless.io.encode import encode_votes
@@ -83,8 +83,8 @@ def report(
         An earlier batch by the same voters: the page says what changed since, and who drifted.
     model : fitted estimator, optional
         The model of the votes; by default :class:`~goldless.LatentSML` is fitted.
-    truth : array-like of shape (n_items,), optional
-        True labels, None or NaN where unknown, for scoring only; by default a column of the file that is called so.
+    truth : str or array-like of shape (n_items,), optional
+        Column of the table, or true labels with None or NaN where unknown: for scoring only.
     audit : AuditOutcome, optional
         What an audit of the labels found (:func:`goldless.audit`).
     title : str, optional
@@ -107,22 +107,22 @@ def report(
     >>> made.html.count("<script")
     2
     """
-    table = _read(votes)
+    if model is not None and not isinstance(model, TreeEstimator):
+        raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+    table = read_votes(votes, truth=truth) if isinstance(truth, str) else _read(votes, model)
     title = title or (Path(table.name).name if table.name != "votes" else "votes")
     said: list[str] = []
     if model is None:
         model, said = _fitted(table)
-    elif not isinstance(model, TreeEstimator):
-        raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
-    codes = table.truth if truth is None else _codes_of(truth, model.classes_)
-    changed = None if against is None else _against(model, table, _read(against))
+    codes = table.truth if truth is None or isinstance(truth, str) else _codes_of(truth, model.classes_)
+    changed = None if against is None else changes_since(model, table, _read(against))
     summary = summarize(
         model,
         table.votes,
         truth=codes,
         title=title,
         source=table.how or None,
-        warnings=[*map(str, table.notes), *said],
+        warnings=[*map(str, table.notes), *said, *options.pop("warnings", ())],
         audit=audit,
         against=changed,
         **options,
@@ -133,13 +133,17 @@ def report(
     return made
 
 
-def _read(votes: Any) -> VotesFile:
-    """Return votes with how they were read."""
+def _read(votes: Any, model: Any = None) -> VotesFile:
+    """Return votes with how they were read; those of a model in memory as its own."""
     if isinstance(votes, VotesFile):
         return votes
+    if isinstance(votes, str | os.PathLike) or hasattr(votes, "read"):
+        return read_votes(votes)
+    if model is not None:
+        return VotesFile(model._read(votes, reset=False), None, "")
     if isinstance(votes, Votes):
         return VotesFile(votes, None, "")
-    if isinstance(votes, str | os.PathLike) or hasattr(votes, "read") or _is_frame(votes):
+    if _is_frame(votes):
         return read_votes(votes)
     return VotesFile(encode_votes(votes, kind="auto"), None, "")
 
@@ -161,7 +165,7 @@ def _codes_of(truth: Any, classes: Any) -> Any:
     return np.maximum(Alphabet(np.asarray(classes)).codes(np.asarray(truth)), -1)
 
 
-def _against(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart:
+def changes_since(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart:
     """Compare with an earlier batch: voters are matched by name, and those that both have are compared."""
     now, before = table.voters, other.voters
     common = [name for name in now if name in set(before)]
@@ -171,15 +175,17 @@ def _against(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart:
         model, _ = _fitted(replace(table, votes=table.votes.of_voters([now.index(name) for name in common])))
     earlier = other.votes.of_voters([before.index(name) for name in common])
     earlier_model = LatentSML(classes=table.votes.classes.tolist(), at_least=other.at_least)
-    diagnoses: list[Diagnosis] = []
     with python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore")
         later = table.votes.of_voters([now.index(name) for name in common])
-        for one, votes in ((earlier_model.fit(earlier), earlier), (model, later)):
-            diagnoses.append(diagnose(one, votes, resamples=0))
+        first, second = (
+            diagnose(one, votes, resamples=0)
+            for one, votes in ((earlier_model.fit(earlier), earlier), (model, later))
+        )
     return against_part(
-        *diagnoses,
-        title=Path(other.name).name,
+        first,
+        second,
+        title="the earlier batch" if other.name == "votes" else Path(other.name).name,
         only_before=[name for name in before if name not in set(common)],
         only_after=[name for name in now if name not in set(common)],
     )

@@ -19,6 +19,7 @@ from goldless.fitting.explain import Explanation
 from goldless.fitting.panels import Panels
 from goldless.maths.panels import Panel
 from goldless.report import drawing
+from goldless.report.against import audit_part
 from goldless.report.html import environment, source
 from goldless.report.items import together
 from goldless.report.sentences import METHODS
@@ -45,7 +46,7 @@ def _small(**parts: Any) -> str:
         "bars": [],
         "head": [],
     }
-    shown = {**empty, "rows": [], "more": "", "chance": 0.5, "said": [], **parts}
+    shown = {**empty, "rows": [], "more": "", "bar_head": "real panels", "chance": 0.5, "said": [], **parts}
     above = partial(drawing.above_chance, {"answer": {"chance": shown["chance"]}})
     template = environment().get_template("notebook.html.j2")
     return template.render(**shown, above_chance=above, style=_style(), called=METHODS, s=None, strip=None, bands=[])
@@ -59,6 +60,10 @@ def _style() -> Any:
 
 def _percent(share: float | None) -> str:
     return drawing.percent(None if share is None or not np.isfinite(share) else float(share))
+
+
+def _between(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
 
 
 def _more(shown: int, n: int, what: str) -> str:
@@ -205,27 +210,19 @@ def _of_plan(plan: AuditPlan) -> str:
 
 @html_of.register
 def _of_outcome(outcome: AuditOutcome) -> str:
-    from goldless.report.against import audit_part
-
     part = audit_part(outcome)
     return _small(
         title=f"Audit: {part.n_wrong} of {part.n_labelled} labels were wrong"
         + (f", {part.n_unsure} items nobody could tell." if part.n_unsure else "."),
         chance=1 / len(outcome.classes),
+        bar_head="95 % interval",
         bars=[
             {"name": row.what, "value": row.value, "real": row.interval, "own": None}
             for row in part.measured
             if row.value is not None and "accuracy" in row.what
         ],
         head=["measured", "value", "95 % interval"],
-        rows=[
-            [
-                row.what,
-                _percent(row.value),
-                "" if row.interval is None else f"{100 * row.interval[0]:.1f} to {100 * row.interval[1]:.1f} %",
-            ]
-            for row in part.measured
-        ],
+        rows=[[row.what, _percent(row.value), _between(row.interval)] for row in part.measured[2:]],
         said=["Measured on items drawn at random: no model has to be right."],
     )
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from goldless.estimators.cut_numbers import CutVotes, Said, as_labels
 from goldless.estimators.majority import MajorityVote
+from goldless.estimators.sampled import in_memory
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.crowd import looked_at
 from goldless.fitting.explain import Explanation, explain_patterns
@@ -21,6 +22,7 @@ from goldless.io.encode import encode_votes
 from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
+from goldless.votes.unseen import UnseenRows, count_listed
 from goldless.votes.votes import Votes
 
 
@@ -38,6 +40,8 @@ class Opened:
         Their distinct rows.
     rows : ndarray of shape (n_items,) or None
         Which items of the votes these are, if some are left out.
+    columns : ndarray of shape (n_voters,) or None
+        Which voters these are, if some are left out.
     remark : str
         What was left out of a crowd, in a sentence.
     said : Said or None
@@ -48,6 +52,7 @@ class Opened:
     votes: Votes
     table: PatternTable
     rows: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None
     remark: str = ""
     said: Said | None = None
 
@@ -57,15 +62,19 @@ class Opened:
         check_is_fitted(model)
         if not isinstance(model, TreeEstimator):
             raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
-        model, X = as_labels(model, X)
+        drawn = in_memory(model, X)
+        model, X = as_labels(model, drawn.votes)
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
         if isinstance(X, CutVotes) and X.said is not None:
             table, said = X.said.collapsed(dense_codes(X.codes), None)
-            return cls(model, X, table, said=said)
-        model, votes, rows, remark = looked_at(model, votes)
-        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, remark)
+            return cls(model, X, table, drawn.rows, remark=drawn.remark, said=said)
+        model, votes, rows, columns, remark = looked_at(model, votes)
+        remark = " ".join(filter(None, [drawn.remark, remark]))
+        if drawn.rows is not None:
+            rows = drawn.rows if rows is None else drawn.rows[rows]
+        return cls(model, votes, PatternTable.of(dense_codes(votes.codes), votes.n_classes), rows, columns, remark)
 
     @property
     def fitted(self) -> Fitted:
@@ -86,6 +95,18 @@ class Opened:
     def patterns(self) -> Votes:
         """The distinct rows as votes, each to be weighted by ``table.counts``."""
         return Votes(self.table.codes, self.votes.classes, self.fitted.voters, at_least=self.votes.at_least)
+
+    def with_unseen(self) -> PatternTable:
+        """Return the patterns, with those that too few voters call to be listed as the model expects them."""
+        unseen = self.fitted.unseen
+        if unseen is None:
+            return self.table
+        counts = count_listed(self.patterns, self.table.counts, unseen.at_least)
+        listed = PatternTable.of(self.table.codes, 2, counts)
+        copies = np.ones(listed.n_voters, dtype=np.int64)
+        rows = UnseenRows.of(listed, unseen.at_least, copies, unseen.items).rows(self.tree, listed.n_items)
+        codes, counts = np.concatenate([listed.codes, rows.codes]), np.concatenate([listed.counts, rows.counts])
+        return PatternTable.of(codes, 2, counts)
 
     @cached_property
     def cast(self) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from goldless.diagnosis import AuditOutcome, Diagnosis, diagnose
 from goldless.diagnosis.reference_class import reference_class
 from goldless.diagnosis.result import Expectation
 from goldless.diagnosis.worth import expected_of_panel, unexplained_share
+from goldless.families import families_shown
 from goldless.kernels.sparse import dense_codes
 from goldless.plain import interval, plain, rounded
 from goldless.report.against import audit_part
@@ -120,6 +121,8 @@ def _diagnose(
     opened: Opened, resamples: int | None, families: Any, progress: Callable[[float], None] | None
 ) -> Diagnosis:
     """Diagnose the distinct rows; where labels of rows are known, all rows."""
+    names = () if opened.fitted.voters is None else map(str, opened.fitted.voters)
+    families = families_shown(families, names, opened.columns)
     options = {"resamples": resamples, "families": families, "progress": progress}
     facts = opened.fitted.facts
     if (facts is not None and len(facts.rows)) or opened.said is not None:
@@ -142,7 +145,7 @@ def _summary(
     panel_accuracy = rounded(expected_of_panel(of_panel, opened.combined, opened.posterior, counts, combined))
     groups = group_parts(tree, diagnosis)
     voters = voter_parts(opened, diagnosis, panel, groups)
-    estimate = table.pairs.covariance()
+    estimate = opened.with_unseen().pairs.covariance()
     grouping, ended = opened.fitted.grouping, opened.fitted.convergence
     votes = VotesPart(
         n_items=table.n_items,

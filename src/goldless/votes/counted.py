@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
 from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.passes import VotedPass, VoteSums
 from goldless.votes.rows import PatternTable, Rows
-from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_stream
+from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_all_patterns, count_stream
 from goldless.votes.source import VoteSource
 from goldless.votes.sparse import SparseRows
 from goldless.votes.votes import Votes
@@ -65,7 +65,14 @@ class CountedVotes:
             for rows in row_chunks(len(codes), CHUNK_ROWS):
                 yield lambda rows=rows: Rows.of(codes[rows], n_symbols, None if weights is None else weights[rows])
 
-        counted, engine = count_stream(StreamEngine(makers), None)
+        stream = StreamEngine(makers, n_rows=votes.n_items)
+        patterns = count_all_patterns(stream, votes.n_voters, n_symbols)
+        counted: Sketch | None
+        if patterns is not None:
+            counted = replace(Sketch.of(patterns, patterns=patterns), n_rows=votes.n_items)
+            engine: Engine = MemoryEngine([patterns])
+        else:
+            counted, engine = count_stream(stream, None)
         assert counted is not None
         return cls(votes, weights, counted, engine if counted.is_sample else None, picked)
 

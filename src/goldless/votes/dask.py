@@ -19,13 +19,14 @@ from goldless.votes.alphabet import NewLabels
 from goldless.votes.engine import MemoryEngine, RowPicker, added
 from goldless.votes.rows import Rows, joined
 from goldless.votes.source import n_rows_of
+from goldless.votes.sparse import SparseRows
 
 _FAN_IN = 8  # results are added eight at a time
 
 
 @dataclass(frozen=True, eq=False)
 class DaskEngine:
-    """Packed rows on the workers of a cluster.
+    """Rows, packed or sparse, on the workers of a cluster.
 
     Attributes
     ----------
@@ -68,13 +69,16 @@ class DaskEngine:
 
     def pick(self, wanted: NDArray[np.int64]) -> Rows:
         """Return some rows, by their numbers in order."""
+        return joined(self.parts_of(wanted), self.n_voters, self.n_symbols)
+
+    def parts_of(self, wanted: NDArray[np.int64]) -> list[Any]:
+        """Return some rows, by their numbers in order, as they lie in the partitions."""
         if not len(wanted):
-            return joined([], self.n_voters, self.n_symbols)
+            return []
         picker = RowPicker(wanted)
         sizes = self.client.gather([self._submit(n_rows_of, rows) for rows in self.futures])
         chosen = [(rows, picker.local(n_rows)) for rows, n_rows in zip(self.futures, sizes, strict=True)]
-        found = self.client.gather([self._submit(_take, rows, here) for rows, here in chosen if len(here)])
-        return joined(found, self.n_voters, self.n_symbols)
+        return self.client.gather([self._submit(_take, rows, here) for rows, here in chosen if len(here)])
 
     @property
     def _submit(self) -> Callable[..., Any]:
@@ -121,6 +125,8 @@ def _identity(value: Any) -> Any:
 def _apply(function: Callable[[Rows], Any], rows: Rows | NewLabels) -> Any:
     if isinstance(rows, NewLabels):
         return rows
+    if isinstance(rows, SparseRows):
+        return function(rows)  # type: ignore[arg-type]
     return MemoryEngine([rows]).sum(function) if rows.n_rows else function(rows)
 
 

@@ -121,13 +121,18 @@ class LongVotes:
     @property
     def is_sparse(self) -> bool:
         """Whether most votes are missing, of a table too large to fill with gaps."""
-        cells = self.n_items * self.n_voters
-        return cells >= _SPARSE_FROM and self.sparse.n_votes < _SPARSE_BELOW * cells
+        return are_sparse(self.n_items, self.n_voters, self.sparse.n_votes)
 
     @cached_property
     def codes(self) -> Codes:
         """Rows of votes: lists of voters if most votes are missing, otherwise a matrix with gaps."""
         return self.sparse if self.is_sparse else self.sparse.dense()
+
+
+def are_sparse(n_items: int, n_voters: int, n_votes: int) -> bool:
+    """Whether most votes are missing, of a table too large to fill with gaps."""
+    cells = n_items * n_voters
+    return cells >= _SPARSE_FROM and n_votes < _SPARSE_BELOW * cells
 
 
 def _chosen(symbols: NDArray[np.int8], begin: NDArray[np.int64], repeats: str) -> NDArray[np.int8]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.kernels.bits import row_hashes, rows_below
+from goldless.kernels.bits import plane_bytes, row_hashes, rows_below
 from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
 from goldless.votes.rows import PatternTable, Rows, joined
 from goldless.votes.sparse import SparsePairs, SparseRows, SparseTotals, as_list, joined_sparse
@@ -28,6 +28,7 @@ SAMPLE_VOTES = 1 << 21  # of rows that name their voters
 MEMORY_LIMIT = 1 << 28  # bytes of packed votes of a stream that are kept in memory
 _ALL_HASHES = (1 << 64) - 1
 _ADDED_AT_ONCE = 8
+_FEW_VOTERS = 24  # that say one of two things: their 16,777,216 patterns can be counted in a table
 _ROWS_TO_JUDGE = 1 << 18  # after so many rows it is decided whether patterns repeat
 
 
@@ -179,6 +180,32 @@ class RowCache:
             return
         self.parts, self._n_fresh = [joined(self.parts).distinct()], 0
         self.collapsing = self._n_rows < _ROWS_TO_JUDGE or 2 * self.parts[0].n_rows <= self._n_rows
+
+
+def count_all_patterns(stream: StreamEngine, n_voters: int, n_symbols: int) -> PatternTable | None:
+    """Count every pattern there can be of few voters and two symbols, in a table of all of them.
+
+    That costs a look-up a row, however many patterns there are; None if there can be too many, if there are too few
+    rows to fill such a table, or if votes are missing.
+    """
+    if n_symbols != 2 or n_voters > _FEW_VOTERS or (stream.n_rows or 0) < max(1 << n_voters >> 2, _ROWS_TO_JUDGE):
+        return None
+    counts = np.zeros(1 << n_voters, dtype=np.int64)
+    width = plane_bytes(n_voters)
+
+    def keys_of(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64] | None] | None:
+        if rows.n_symbols != 2 or rows.bits.shape[1] != width:
+            return None
+        places = 1 << 8 * np.arange(width)
+        return rows.bits @ places, rows.counts
+
+    for found in stream.each(keys_of):
+        if found is None:
+            return None
+        np.add.at(counts, found[0], 1 if found[1] is None else found[1])
+    keys = np.flatnonzero(counts)
+    bits = (keys[:, None] >> 8 * np.arange(width) & 255).astype(np.uint8)
+    return Rows(bits, n_voters, n_symbols, counts[keys]).distinct()
 
 
 def count_stream(

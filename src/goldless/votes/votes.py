@@ -33,6 +33,13 @@ class Votes:
         Only items that at least so many voters call positive are there, as in the output of variant callers.
     answers : ndarray of shape (n_items, n_voters) or None
         The numbers themselves, to be coded by the bins of another fit; NaN where missing.
+
+    Examples
+    --------
+    >>> import goldless as gl
+    >>> votes = gl.encode_votes([["yes", "no", None], ["no", "no", "yes"]])
+    >>> votes.n_items, votes.n_voters, votes.n_votes
+    (2, 3, 5)
     """
 
     codes: Codes

@@ -15,7 +15,14 @@ import pyarrow as pa
 
 from goldless.errors import Note
 from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, chosen, damaged, read_long, refuse_large
-from goldless.io.readers.records import Document, JsonFormat, find_records, parse_json
+from goldless.io.readers.records import (
+    NOT_THE_SCHEMA,
+    Document,
+    JsonFormat,
+    find_records,
+    not_the_schema,
+    parse_json,
+)
 
 _TIE = "tie"
 
@@ -53,6 +60,12 @@ class InspectReader:
 
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
         """Read logs; each sample of each epoch is an item, each scorer a voter; of one scorer each model."""
+        try:
+            return self._read(files, options)
+        except NOT_THE_SCHEMA as error:
+            raise not_the_schema(files, self.title, error) from None
+
+    def _read(self, files: Sequence[File], options: ReaderOptions) -> Read:
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
         logs = _of_one_task(inspect_logs(files), name, options)
         epochs = _epochs(logs)

@@ -66,6 +66,8 @@ def _one(found: Sequence[str], what: str, name: str, options: ReaderOptions) -> 
         for title in found:
             if title == options.question or title.rpartition(":")[2].rpartition(".")[2] == options.question:
                 return title
+    if not found:
+        raise VotesError("no-columns", f"{name} has no {what}, so it holds no votes", where={"file": name})
     if len(found) != 1 or options.question is not None:
         raise several(name, what, found, "question")
     return found[0]
@@ -192,9 +194,11 @@ def _zooniverse(read: Read, options: ReaderOptions, name: str) -> Read:
     for number, (subject, user, text) in enumerate(zip(*(read.table[t].to_pylist() for t in names), strict=True)):
         try:
             given = json.loads(text) if text else []
-        except ValueError:
+            if not all(isinstance(task, dict) for task in given):
+                raise ValueError
+        except (ValueError, TypeError):
             raise VotesError(
-                "json", f"{name}: 'annotations' is not JSON: {text[:40]!r}", where={"file": name}
+                "json", f"{name}: 'annotations' is not a JSON list of tasks: {text[:40]!r}", where={"file": name}
             ) from None
         for task in given:
             asked = f"{flows[number]} {task.get('task')}" if several_flows else str(task.get("task"))

@@ -160,14 +160,18 @@ class JsonFormat:
         """Read files."""
         try:
             return self.read([parse_json(file) for file in files], options)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            names = ", ".join(file.name for file in files[:3])
-            raise VotesError(
-                "schema",
-                f"{names} looks like {self.title} but is not: {type(error).__name__} {error}",
-                "as-json",
-                {"file": names},
-            ) from None
+        except NOT_THE_SCHEMA as error:
+            raise not_the_schema(files, self.title, error) from None
+
+
+NOT_THE_SCHEMA = (KeyError, TypeError, AttributeError, IndexError)
+
+
+def not_the_schema(files: Sequence[File], title: str, error: Exception) -> VotesError:
+    """Return the error of files that have the keys of a format and not its shape."""
+    names = ", ".join(file.name for file in files[:3])
+    seen = f"{names} looks like {title} but is not: {type(error).__name__} {error}"
+    return VotesError("schema", seen, "as-json", {"file": names})
 
 
 # -- from values to tables ----------------------------------------------------------------------------------

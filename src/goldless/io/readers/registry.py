@@ -94,6 +94,8 @@ def named(name: str) -> Reader | Preset:
 
 def sniff(file: File) -> tuple[float, Reader] | None:
     """Return the reader that is surest of a file, and how sure it is; None if none can read it."""
+    if any(file.head.startswith(signature) for signature, _ in _OTHERS):
+        return None
     sure = [(level, -number, reader) for number, reader in enumerate(all_readers()) if (level := reader.sniff(file))]
     if not sure:
         return None

@@ -10,7 +10,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -34,17 +34,41 @@ _HEAD_ROWS = 1 << 16
 _CSV_BLOCK = 1 << 23
 _BATCH_BYTES = 1 << 23  # a batch of Parquet is about as large as a block of CSV
 _FEWEST_ROWS = 1 << 12
+_LINES_AT_ONCE = 1 << 18
 _BYTES_OF_A_LINE = 12  # of a long table, at least
 _UNPACKED = 6  # times the size of packed text
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a data set that is read by itself: a file, or some row groups of a Parquet file."""
+    """A part of a data set that is read by itself: a file, or some row groups of a Parquet file.
+
+    Attributes
+    ----------
+    path, kind : str
+    row_groups : tuple of int or None
+        Of a Parquet file; None if all.
+    stamp : tuple of int
+        Size and time of the file when it was first looked at: every pass must find the same.
+    """
 
     path: str
     kind: str
     row_groups: tuple[int, ...] | None = None
+    stamp: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Raise if the file is not what it was when it was first looked at."""
+        if self.stamp is not None and stamp_of(self.path) != self.stamp:
+            raise VotesError(
+                "changed", f"{self.path} changed while it was read", "leave-alone", where={"file": self.path}
+            )
+
+
+def stamp_of(path: str) -> tuple[int, int]:
+    """Return the size of a file and when it was last written."""
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -69,12 +93,15 @@ class TableReader:
         import pyarrow as pa
 
         try:
+            piece.check()
             if piece.kind == "csv":
                 yield from self._text(piece, columns)
-                return
-            for batch in self._parquet(piece, columns) if piece.kind == "parquet" else self._feather(piece, columns):
-                batch.validate(full=True)  # a damaged file may point outside its own bytes
-                yield batch
+            else:
+                read = self._parquet if piece.kind == "parquet" else self._feather
+                for batch in read(piece, columns):
+                    batch.validate(full=True)  # a damaged file may point outside its own bytes
+                    yield batch
+            piece.check()
         except KeyError as error:
             raise _no_column(piece.path, error.args[0], "which other files have") from None
         except csv.Error as error:
@@ -82,6 +109,7 @@ class TableReader:
                 "damaged", f"{piece.path} is not a table of votes: {error}", where={"file": piece.path}
             ) from None
         except (pa.ArrowException, OSError) as error:
+            piece.check()
             if "straddling object" in str(error):
                 raise VotesError(
                     "field",
@@ -113,7 +141,8 @@ class TableReader:
     def _feather(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
         import pyarrow as pa
 
-        with pa.memory_map(piece.path) as source, pa.ipc.open_file(source) as file:
+        # not mapped into memory: a file that is cut off while it is read would end the process
+        with pa.OSFile(piece.path) as source, pa.ipc.open_file(source) as file:
             names = file.schema.names if columns is None else columns
             _check_columns(piece.path, names, file.schema.names)
             for number in range(file.num_record_batches):
@@ -201,14 +230,14 @@ def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Pie
         found = sniff(file)
         if found is None or found[1].name not in _STREAMED:
             return None
-        pieces.append(Piece(str(file.path), found[1].name))
+        pieces.append(Piece(str(file.path), found[1].name, stamp=stamp_of(str(file.path))))
     if len({piece.kind for piece in pieces}) > 1:
         return None
     if by_row_group and pieces[0].kind == "parquet":
         from pyarrow import parquet
 
         counts = [parquet.read_metadata(piece.path).num_row_groups for piece in pieces]
-        return [Piece(p.path, p.kind, (g,)) for p, n in zip(pieces, counts, strict=True) for g in range(n)]
+        return [replace(p, row_groups=(g,)) for p, n in zip(pieces, counts, strict=True) for g in range(n)]
     return pieces
 
 
@@ -315,6 +344,16 @@ class LongFiles:
 
             return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
         return sum(_bytes_of(piece.path) // _BYTES_OF_A_LINE for piece in self.pieces)
+
+    def batches(self, piece: Piece, columns: list[str]) -> Iterator[Any]:
+        """Yield the lines of a piece, many at a time."""
+        reader = replace(self.reader, batch_rows=max(self.reader.batch_rows, _LINES_AT_ONCE))
+        return reader.batches(piece, columns)
+
+    def by_row_group(self) -> LongFiles:
+        """Return the same table in smaller pieces: row groups of Parquet, whole files of other kinds."""
+        pieces = [part for piece in self.pieces for part in list_pieces(piece.path, by_row_group=True) or ()]
+        return replace(self, pieces=pieces)
 
 
 def _bytes_of(path: str) -> int:

@@ -131,6 +131,8 @@ class MergedReader(VcfReader):
 
 
 def _one_caller(files: Sequence[File], found: str) -> VotesError:
+    if not any(1 for file in files for _ in _records(file)):  # which also refuses what is no record
+        return empty_file(files[0].name, "holds no calls")
     return VotesError("one-voter", found, "more-callers", {"file": files[0].name})
 
 
@@ -452,7 +454,7 @@ def _join(parts: Sequence[Calls]) -> Calls:
     joined.said = {
         site: row
         for site, row in sorted(joined.said.items(), key=lambda pair: (order[pair[0][0]], *pair[0][1:]))
-        if max(row) >= _FILTERED
+        if max(row, default=_NOTHING) >= _FILTERED
     }
     return joined
 

@@ -25,7 +25,7 @@ _GAIN = 1e-7  # relative to the objective: smaller gains are none
 _SMALLEST_SPLIT = 4
 _MERGERS = 40  # pairs of groups tried in a round, the likeliest
 _VOTERS_PER_MOVE = 16
-MANY_VOTERS = 150  # from there on trials are fitted only where they change something
+MANY_VOTERS = 300  # of more, trials are fitted only where they change something
 _BLOCK = 1 << 22  # entries of a matrix that are worked on at a time
 ALONE, JOIN, PAIR = 0, 1, 2  # kinds of moves
 

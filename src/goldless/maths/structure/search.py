@@ -16,6 +16,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from goldless.kernels.covariance_fit import evaluate_partitions
+from goldless.kernels.threads import one_linear_algebra_thread
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.rank_one import complete_rank_one, leading_eigenpair
@@ -37,6 +38,7 @@ _MULTIPLICITY = 2.0
 CLEAR_MISFIT = 1.5  # over-dispersion from which what looks like weak dependence may be misfit
 
 
+@one_linear_algebra_thread()
 def search_structure(
     estimate: CovarianceEstimate,
     n_items: int,
@@ -88,13 +90,15 @@ def search_structure(
         alone = np.arange(problem.m)
         readings = [Reading(alone, problem.fit(alone)[0], 0.0)]
         return problem.structure(readings, overdispersion=1.0, price=group_prices(problem.m, log_n))
-    candidates = [np.arange(problem.m), *(relabel(start) for start in starts)]
+    alone = [] if problem.m > MANY_VOTERS else [np.arange(problem.m)]
+    candidates = [*alone, *(relabel(start) for start in starts)]
     with part("searching for groups", 0.0, 0.6):
-        rich = problem.best_readings(group_prices(problem.m, log_n), [*candidates, *problem.linkage_starts()])
+        price = group_prices(problem.m, log_n)
+        rich = problem.best_readings(price, [*candidates, *problem.linkage_starts(price[2])])
     overdispersion = problem.overdispersion(rich[0].groups)
     price = overdispersion * (group_prices(problem.m, log_n, _MULTIPLICITY) if prices is None else prices)
     with part("searching for groups", 0.6, 1.0):
-        readings = problem.best_readings(price, [*candidates, *(reading.groups for reading in rich[:3])])
+        readings = problem.best_readings(price, [*candidates, *problem.near(rich[:3])])
         readings = problem.rooted(readings, price, overdispersion)
     return problem.structure(readings, overdispersion, price)
 
@@ -186,18 +190,24 @@ class _Problem:
         """Return max(1, Q / dof) of a grouping."""
         return max(1.0, self.fit(groups)[0] / self.degrees_of_freedom(groups))
 
-    def linkage_starts(self) -> list[NDArray[np.int64]]:
-        """Return groupings from average linkage of the standardised residuals of the model without groups."""
+    def linkage_starts(self, price_of_pair: float) -> list[NDArray[np.int64]]:
+        """Return groupings from average linkage of the standardised residuals of the model without groups.
+
+        Of many voters, the first has the groups whose voters deviate in the mean by what would pay for a pair.
+        """
         if self.m <= _ENUMERATED_UP_TO:
             return []
         standardised = np.sqrt(self.weight) * (self.covariance - np.outer(self.flat, self.flat))
         np.fill_diagonal(standardised, 0.0)
-        distance = standardised.max() - standardised
+        largest = standardised.max()
+        distance = largest - standardised
         np.fill_diagonal(distance, 0.0)
         tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
         starts = [relabel(fcluster(tree, count, "maxclust")) for count in (2, 3, 4, 6, 10) if count < self.m]
         if self.m > _FEW_STARTS_FROM:
             starts = sorted(starts, key=lambda start: self.fit(start, 20, 1e-3)[0])[:1]
+        if self.m > MANY_VOTERS:
+            starts.insert(0, relabel(fcluster(tree, largest - np.sqrt(price_of_pair), "distance")))
         return [*starts, self._strongest()]
 
     def _strongest(self) -> NDArray[np.int64]:
@@ -228,6 +238,10 @@ class _Problem:
         keep(self._reading(np.arange(self.m), price))
         for number, start in enumerate(starts):
             tell("searching for groups", number / len(starts))
+            if number and self.m > MANY_VOTERS:
+                best = min(found.values(), key=lambda reading: reading.objective)
+                if len(self.near([best, self._reading(start, price, 12)])) == 1:
+                    continue
             keep(self.search(start, descent))
         tried: set[bytes] = set()
         while True:
@@ -238,11 +252,22 @@ class _Problem:
                 break
             tried |= {groups.tobytes() for groups in fresh}
             roots = sorted((self._reading(groups, price, 12) for groups in fresh), key=lambda root: root.objective)
-            for root in roots[:_REROOTS_SEARCHED]:
-                keep(self.search(root.groups, descent))
+            for groups in self.near([best, *roots[:_REROOTS_SEARCHED]])[1:]:
+                keep(self.search(groups, descent))
             for root in roots[:_REROOTS_KEPT]:
                 keep(self._reading(root.groups, price))
         return sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
+
+    def near(self, readings: list[Reading]) -> list[NDArray[np.int64]]:
+        """Return the groupings that are worth a descent, the first for certain.
+
+        Of many voters those are left out that are further behind than what all their groups, and those of the first,
+        cost: no move of voters out of groups could pay for that.
+        """
+        first = readings[0]
+        if self.m > MANY_VOTERS:
+            readings = [other for other in readings if other.objective - first.objective <= other.price + first.price]
+        return [reading.groups for reading in readings]
 
     def rooted(self, readings: list[Reading], price: NDArray[np.float64], overdispersion: float) -> list[Reading]:
         """Put the other root of a single group first if it leaves fewer voters in the group; return all readings.

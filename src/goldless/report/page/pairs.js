@@ -52,6 +52,7 @@ const pairs = (() => {
     mark = draw("rect", { class: "mark", width: cell, height: cell });
     svg.append(mark);
     box.replaceChildren(svg);
+    box.classList.toggle("large", left + side > room + 1);
     byId("map-text").textContent = map.text;
     const key = byId("map-key");
     key.replaceChildren(map.signed ? String(-map.scale) : "0", make("i", { class: map.signed ? "" : "one" }), map.scale + (map.clipped ? " or more" : ""));

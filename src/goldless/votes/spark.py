@@ -1,0 +1,224 @@
+"""Votes in a Spark session: the work goes to the rows, and only small arrays come back.
+
+Every partition becomes packed rows that Spark keeps, in memory or on disk, and makes again when an executor dies.
+Results are added in the order of the partitions, so a lost executor changes no number. What goes to and fro is
+written by Spark's own serializer, as every function that it sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.errors import VotesError
+from goldless.votes.alphabet import NewLabels
+from goldless.votes.engine import MemoryEngine, RowPicker, added
+from goldless.votes.rows import Rows, joined
+from goldless.votes.source import n_rows_of
+
+_SCHEMA = "part long, place long, payload binary"
+_FAN_IN = 32  # results of so many partitions are added at a time, where they are
+_ROWS = 1 << 16  # packed at a time
+
+Batches = Iterator[Any]  # record batches of Arrow
+
+
+@dataclass(frozen=True, eq=False)
+class SparkEngine:
+    """Packed rows in a Spark session.
+
+    Attributes
+    ----------
+    make : callable
+        Returns the frame of packed rows. Called when a pass needs them.
+    n_voters, n_symbols : int
+    progress : callable, optional
+        Called with the share of a pass that is done.
+    """
+
+    make: Callable[[], Any]
+    n_voters: int
+    n_symbols: int
+    progress: Callable[[float], None] | None = None
+
+    @cached_property
+    def packed(self) -> Any:
+        """The frame of packed rows, kept by Spark as long as it has room."""
+        return self.make().persist()
+
+    def sum(self, function: Callable[[Rows], Any]) -> Any:
+        """Apply a function where the rows are, and add the results in the order of the partitions.
+
+        Raises
+        ------
+        NewLabels
+            With all labels that the alphabet of the rows lacks.
+        """
+        total = sum_of(self.packed, partial(_sum_of_packed, function))
+        if self.progress is not None:
+            self.progress(1.0)
+        return total
+
+    def pick(self, wanted: NDArray[np.int64]) -> Rows:
+        """Return some rows, by their numbers in order."""
+        if not len(wanted):
+            return joined([], self.n_voters, self.n_symbols)
+        picker = RowPicker(wanted)
+        places = {place: picker.local(n_rows) for place, n_rows in results_of(self.packed, _sizes)}
+        chosen = {place: local for place, local in places.items() if len(local)}
+        return joined(list(results_of(self.packed, partial(_taken, chosen))), self.n_voters, self.n_symbols)
+
+
+# -- frames of results --------------------------------------------------------------------------------------
+
+
+def mapped(frame: Any, function: Callable[[Batches], Iterable[Any]]) -> Any:
+    """Return the frame of what a function yields of the batches of every partition: where, and what."""
+    return frame.mapInArrow(partial(_written, function), _SCHEMA)
+
+
+def results_of(frame: Any, function: Callable[[Batches], Iterable[Any]]) -> Iterator[Any]:
+    """Yield what a function yields of the batches of every partition, in order."""
+    for row in sorted(mapped(frame, function).collect(), key=lambda row: (row.part, row.place)):
+        yield _raised(_load(row.payload))
+
+
+def results_in_batches(frame: Any, function: Callable[[Batches], Iterable[Any]]) -> Iterator[Any]:
+    """Yield the same, partition by partition: all partitions are worked on, and one at a time is fetched."""
+    from pyspark import StorageLevel
+
+    found = mapped(frame, function).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        found.count()
+        for row in found.toLocalIterator():
+            yield _raised(_load(row.payload))
+    finally:
+        found.unpersist()
+
+
+def sum_of(frame: Any, function: Callable[[Batches], Iterable[Any]]) -> Any:
+    """Add what a function yields of the batches of every partition, in order; None if nothing."""
+    from pyspark.sql import functions
+
+    n_parts, found = frame.rdd.getNumPartitions(), mapped(frame, function)
+    while n_parts > _FAN_IN:  # the driver would have to hold them all
+        key = functions.floor(functions.col("part") / _FAN_IN).alias("whole")
+        found = found.groupBy(key).applyInArrow(_added_table, _SCHEMA)
+        n_parts = -(-n_parts // _FAN_IN)
+    rows = sorted(found.collect(), key=lambda row: (row.part, row.place))
+    return _raised(_add_all(_load(row.payload) for row in rows)) if rows else None
+
+
+def _written(function: Callable[[Batches], Iterable[Any]], batches: Batches) -> Iterator[Any]:
+    from pyspark import TaskContext
+
+    part = TaskContext.get().partitionId()
+    for place, result in enumerate(_or_problem(function, batches)):
+        yield _batch([(part, place, _dump(result))])
+
+
+def _or_problem(function: Callable[[Batches], Iterable[Any]], batches: Batches) -> Iterator[Any]:
+    """Yield what a function yields; what is wrong with the votes is a result too, to be raised where it is read."""
+    try:
+        yield from function(batches)
+    except (NewLabels, VotesError) as problem:
+        yield problem
+
+
+def _added_table(key: Any, table: Any) -> Any:
+    import pyarrow as pa
+
+    rows = sorted(table.to_pylist(), key=lambda row: (row["part"], row["place"]))
+    total = _add_all(_load(row["payload"]) for row in rows)
+    return pa.Table.from_batches([_batch([(key[0].as_py(), 0, _dump(total))])])
+
+
+def _add_all(results: Iterable[Any]) -> Any:
+    """Add results; if there are problems among them, the first one, or all new labels together."""
+    results = list(results)
+    problems = [result for result in results if isinstance(result, Exception)]
+    if problems:
+        return next((problem for problem in problems if isinstance(problem, VotesError)), None) or reduce(
+            added, problems
+        )
+    return reduce(added, results)
+
+
+def _raised(result: Any) -> Any:
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def _batch(rows: list[tuple[int, int, bytes]]) -> Any:
+    import pyarrow as pa
+
+    parts, places, payloads = zip(*rows, strict=True)
+    arrays = [pa.array(parts, pa.int64()), pa.array(places, pa.int64()), pa.array(payloads, pa.binary())]
+    return pa.RecordBatch.from_arrays(arrays, names=["part", "place", "payload"])
+
+
+def _dump(value: Any) -> bytes:
+    from pyspark.serializers import CPickleSerializer
+
+    return CPickleSerializer().dumps(value)
+
+
+def _load(payload: bytes) -> Any:
+    from pyspark.serializers import CPickleSerializer
+
+    return CPickleSerializer().loads(bytes(payload))
+
+
+# -- packed rows --------------------------------------------------------------------------------------------
+
+
+def packed_rows(pack: Callable[[Any], Rows], batches: Batches) -> Iterator[Rows]:
+    """Pack the batches of a partition, and join small ones; raise all new labels that are met."""
+    waiting: list[Rows] = []
+    new: list[NewLabels] = []
+    for batch in batches:
+        try:
+            waiting.append(pack(batch))
+        except NewLabels as strangers:
+            new.append(strangers)
+        if new or sum(rows.n_rows for rows in waiting) >= _ROWS:
+            yield from [joined(waiting)] if waiting and not new else ()
+            waiting = []
+    if new:
+        raise reduce(added, new)
+    if waiting:
+        yield joined(waiting)
+
+
+def _unpacked(batches: Batches) -> Iterator[tuple[tuple[int, int], Any]]:
+    """Yield the place and the rows, or the problem, of every row of a frame of packed rows."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            yield (row["part"], row["place"]), _load(row["payload"])
+
+
+def _sum_of_packed(function: Callable[[Rows], Any], batches: Batches) -> Iterator[Any]:
+    """Yield one result for the rows of a partition."""
+    total: list[Any] = []
+    for _, rows in _unpacked(batches):
+        if not isinstance(rows, Exception):
+            rows = MemoryEngine([rows]).sum(function)
+        total = [_add_all([*total, rows])]
+    yield from total
+
+
+def _sizes(batches: Batches) -> Iterator[tuple[tuple[int, int], int]]:
+    for place, rows in _unpacked(batches):
+        yield place, n_rows_of(_raised(rows))
+
+
+def _taken(chosen: dict[tuple[int, int], NDArray[np.int64]], batches: Batches) -> Iterator[Rows]:
+    for place, rows in _unpacked(batches):
+        if place in chosen:
+            yield rows.take(chosen[place])

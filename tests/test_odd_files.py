@@ -1,0 +1,78 @@
+"""Files and options that once ended in a traceback or in half a result: now one line, or a whole result."""
+
+import numpy as np
+import pytest
+
+import goldless as gl
+from goldless.cli import main
+
+ROWS = "item,a,b,c,truth\n" + "".join(f"{i},{'yn'[i % 2]},{'yn'[i % 3 == 0]},{'yn'[i % 2]},\n" for i in range(60))
+
+
+@pytest.fixture
+def votes(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(ROWS)
+    return path
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_an_empty_truth_is_said_and_labels_are_written(engine, votes, tmp_path, capsys):
+    out = tmp_path / "labels.csv"
+    assert main(["combine", str(votes), "--truth", "truth", "--engine", engine, "-o", str(out)]) == 0
+    assert len(out.read_text().splitlines()) == 61
+    assert "Nothing was scored: no item has a label in 'truth'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_column_cannot_be_the_truth_and_name_the_items(votes, capsys):
+    assert main(["combine", str(votes), "--truth", "truth", "--id-column", "truth"]) == 1
+    said = capsys.readouterr().err.strip()
+    assert "column 'truth'" in said
+    assert "cannot be two things; name another column by --truth and --id-column" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_all_voters_of_an_array_ignored(tmp_path):
+    np.savez(tmp_path / "votes.npz", votes=np.array([[0, 1], [1, 0]]))
+    with pytest.raises(gl.VotesError, match="has no column of votes left"):
+        gl.read_votes(tmp_path / "votes.npz", ignore=["voter 1", "voter 2"])
+
+
+@pytest.mark.parametrize("value", ["inf", "-Infinity", "1e400"])
+def test_infinity_is_no_vote(value, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(f"a,b,c\n1,{value},0\n0,1,1\n1,1,0\n")
+    with pytest.raises(gl.VotesError, match="column 'b' holds infinity, which is no vote"):
+        gl.read_votes(path)
+    assert value in gl.read_votes(path, kind="labels").votes.classes  # as a name it is one like others
+
+
+def test_an_encoding_that_nobody_knows(votes, capsys):
+    assert main(["inspect", str(votes), "--encoding", "nope"]) == 1
+    assert "unknown encoding: nope" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("data", [b"\x93NUMPY\x01\x00\x0a\x00{'descr': [", b"\x93NUMPY\x07\x00", b"\x93NUMPY"])
+def test_a_header_that_is_no_header(data, tmp_path):
+    (tmp_path / "L.npy").write_bytes(data)
+    with pytest.raises(gl.VotesError, match="its header is not that of an array"):
+        gl.read_votes(tmp_path / "L.npy")
+
+
+def test_an_array_that_promises_more_than_there_is(tmp_path):
+    np.save(tmp_path / "L.npy", np.zeros((3, 4), dtype=np.int8))
+    data = (tmp_path / "L.npy").read_bytes()
+    (tmp_path / "L.npy").write_bytes(data.replace(b"(3, 4), }", b"(99, 4),}"))
+    with pytest.raises(gl.VotesError, match="its header promises 396 bytes"):
+        gl.read_votes(tmp_path / "L.npy")
+
+
+def test_packed_text_may_be_no_larger_than_allowed(votes, tmp_path, monkeypatch):
+    import gzip
+
+    path = tmp_path / "votes.csv.gz"
+    path.write_bytes(gzip.compress(ROWS.encode() + b"x,y,n,y,\n" * 10_000_000))
+    monkeypatch.setenv("GOLDLESS_MAX_BYTES", str(1 << 28))
+    with pytest.raises(gl.VotesError, match="GOLDLESS_MAX_BYTES to a larger number") as raised:
+        gl.read_votes(path)
+    assert raised.value.kind == "too-large"
