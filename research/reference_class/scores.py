@@ -3,9 +3,9 @@
 python -m research.reference_class.scores CLAIMS [TABLE]          needs GOLDLESS_DATA
 
 One line of JSON in CLAIMS for each panel of ``scores/`` (those it holds are not run again), of at most 4,000 rows;
-then the table as :mod:`research.reference_class.table` makes it, with what the model expects of a way to label as the only
-feature: of 11 families more are not learnt (that of the majority vote beside it covers 79 % in place of 93 %). Class
-shares are left out: numbers say next to nothing of them. Nothing but sums leaves a panel.
+then the table as :mod:`research.reference_class.table` makes it, with what the model expects of a way to label as the
+only feature: of 11 families more are not learnt (that of the majority vote beside it covers 79 % in place of 93 %).
+Class shares are left out: numbers say next to nothing of them. Nothing but sums leaves a panel.
 """
 
 from __future__ import annotations
