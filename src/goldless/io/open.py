@@ -231,6 +231,7 @@ class VoteStream:
         voters = np.array(files.voters, dtype=object)
         limit = self.memory_limit
         title = files.id_column or "item"
+        assert files.alphabet is not None
         return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
 
     def _open_long(self, table: LongInput, options: ReadOptions, client: Any) -> VoteSource:
