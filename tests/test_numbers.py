@@ -15,7 +15,7 @@ import goldless as gl
 from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, SpectralMetaLearner, VotesError
 from goldless.cli import main
 from goldless.fitting.calibration import intercept_keeping
-from goldless.fitting.numbers import RankedVotes, weighted_ranks
+from goldless.fitting.numbers import RankedVotes, scale_or_classes, weighted_ranks
 from goldless.io.encode import encode_votes
 from goldless.kernels.isotonic import order_counts
 from goldless.maths.covariance import covariance_of, covariance_of_values
@@ -542,3 +542,113 @@ def test_dask_cuts_the_bins_of_memory():
     spread = DawidSkene().fit(dask_frame.from_pandas(frame, npartitions=3))
     np.testing.assert_array_equal(np.concatenate(spread.cuts_), np.concatenate(whole.cuts_))
     np.testing.assert_allclose(spread.decision_function(frame), whole.decision_function(frame), atol=1e-7)
+
+
+# -- one fit behind labels, diagnosis, page, panels and questions -----------------------------------------------
+
+
+def test_the_prior_turns_where_a_rare_class_begins():
+    share = np.full((2, 8), 1 / 8)
+    known = Ordered(share, np.array([8, 8]), midranks_of(share), balance=0.1)
+    pseudo = known.pseudo_votes
+    np.testing.assert_allclose(pseudo[:, 1].sum(axis=1) / pseudo.sum(axis=(1, 2)), 0.1)
+    np.testing.assert_allclose(pseudo.sum(axis=1), 2 * known.strength * share)
+    even = Ordered(share, np.array([8, 8]), midranks_of(share)).pseudo_votes
+    odds, of_even = pseudo[:, 1] / pseudo[:, 0], even[:, 1] / even[:, 0]
+    np.testing.assert_allclose(np.diff(np.log(odds / of_even), axis=1), 0, atol=1e-9)
+
+
+def test_two_classes_must_be_clear_beyond_luck():
+    rng = np.random.default_rng(0)
+    y = rng.random(4000) < 0.5
+    ratio = np.where(y, 2.0, -2.0) + 2 * rng.normal(size=4000)  # means 4 apart, variance 4: T = 1
+    many = scale_or_classes(ratio, y.astype(float), np.ones(4000))
+    assert abs(many.value - 1) < 0.1
+    few = scale_or_classes(ratio[:200], y[:200].astype(float), np.ones(200))
+    assert few.error == pytest.approx(many.error * np.sqrt(20), rel=0.3)
+    assert not few.of_two_classes(200)
+    values = [scale_or_classes(part, mine.astype(float), np.ones(200)).value
+              for part, mine in zip(ratio.reshape(20, 200), y.reshape(20, 200), strict=True)]  # fmt: skip
+    assert np.std(values) == pytest.approx(few.error, rel=0.5)
+
+
+def test_diagnosis_and_page_speak_of_the_fit_that_labels():
+    X, y = draw(500, missing=0.05, seed=4)
+    model = LatentSML().fit(X)
+    diagnosis = gl.diagnose(model, X, resamples=0)
+    np.testing.assert_allclose(diagnosis.auc, model.auc_)
+    assert diagnosis.class_balance == model.class_balance_
+    assert diagnosis.calibration == model.calibration_
+    low, high = diagnosis.expectation("combined").interval
+    assert 0.5 <= low < high <= 1
+    assert np.isfinite(diagnosis.balanced_accuracy_interval).all()
+    summary = summarize(model, X, truth=y, resamples=0)
+    true = {row["method"]: row["balanced_accuracy"] for row in summary["truth"]["methods"]}
+    assert true["combined"] == pytest.approx(model.score(X, y), abs=1e-4)
+    assert true["majority vote"] == pytest.approx(MajorityVote(kind="scores").fit(X).score(X, y), abs=0.01)
+    numbers = summary["numbers"]
+    np.testing.assert_allclose([voter["auc"] for voter in numbers["voters"]], model.auc_, atol=1e-4)
+    page = gl.report.render_html(summary)
+    assert "What each voter means by its numbers" in page
+    labels = gl.report.render_html(summarize(*_labelled(), resamples=0))
+    assert "What each voter means" not in labels
+
+
+def _labelled():
+    X, _ = gl.simulate_votes(200, [1] * 6, random_state=0)
+    return LatentSML().fit(X), X
+
+
+def test_panels_of_numbers_are_judged_by_cut_votes():
+    X, _ = draw(800, seed=1)
+    model = LatentSML().fit(X)
+    panels = model.panels()
+    assert all(abs(panel.balanced_accuracy - panel.vote_accuracy) < 0.15 for panel in panels)
+    assert panels[-1].effective_votes > 5  # of six that are independent
+    assert panels[-1].balanced_accuracy > 0.85
+    assert panels[0].vote_accuracy == pytest.approx(max(model.balanced_accuracy_), abs=0.05)
+
+
+def test_questions_of_numbers_are_the_doubtful_items():
+    rng = np.random.default_rng(5)
+    y = rng.random(800) < 0.5
+    parent = np.where(rng.random(800) < 0.75, y, ~y)
+    X = np.column_stack([parent] * 4 + [y] * 8) * 1.6 + rng.normal(size=(800, 12))
+    for votes in (X, np.clip(np.round(2 * X + 4), 0, 9)):
+        model = LatentSML().fit(votes)
+        asked = model.next_to_label(votes, n=10)
+        probability = model.predict_proba(votes)[:, 1]
+        sure = np.abs(probability - 0.5)
+        labels = {tuple(said) for said in asked.said[asked.divided].tolist()}
+        assert labels <= {(0, 1), (1, 0)} or asked.said.shape[1] > 2
+        assert (sure[asked.rows[~asked.divided]] < sure.mean()).all()
+
+
+def test_a_short_file_of_scores_keeps_its_voters(tmp_path):
+    X, _ = draw(40, seed=2)
+    frame = pd.DataFrame(X.round(3), columns=[f"judge {i}" for i in range(6)])
+    frame.insert(0, "item", [f"q{i}" for i in range(40)])
+    frame.to_csv(tmp_path / "short.csv", index=False)
+    found = gl.read_votes(tmp_path / "short.csv")
+    assert found.n_voters == 6
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_of_numbers_are_streamed(tmp_path, ending):
+    X, y = draw(3000, missing=0.05)
+    X[:, 0] = np.clip(np.round(X[:, 0]), -5, 5)
+    frame = pd.DataFrame(X.round(2), columns=[f"judge {i}" for i in range(6)])
+    frame.insert(0, "item", [f"q{i}" for i in range(len(X))])
+    frame["truth"] = y
+    path = tmp_path / f"scores.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    whole = LatentSML().fit(gl.read_votes(path, truth="truth").X)
+    for batch_rows in (500, 1 << 16):
+        stream = gl.VoteStream(path, truth="truth", batch_rows=batch_rows)
+        model = LatentSML().fit(stream)
+        np.testing.assert_array_equal(np.concatenate(model.cuts_), np.concatenate(whole.cuts_))
+        np.testing.assert_allclose(model.auc_, whole.auc_, atol=1e-7)
+        written = model.write_labels(stream, tmp_path / f"labels{batch_rows}.csv")
+        assert written.balanced_accuracy == pytest.approx(whole.score(frame.iloc[:, 1:7], y), abs=1e-6)
+    labels = pd.read_csv(tmp_path / "labels500.csv")
+    assert labels["item"].tolist() == frame["item"].tolist()

@@ -208,6 +208,7 @@ def diagnose(
         cannot_tell=tuple(cannot_tell),
         without=without,
         free_estimates=free,
+        auc=None if panel.said is None else panel.said.auc,
     )
 
 
@@ -261,7 +262,7 @@ def _voters_on_real_panels(
     if panel.without_reference:
         return np.full(of_model.shape, np.nan)
     n_votes = panel.table.pairs.cast.sum(axis=0)
-    found = reference_class(panel.n_classes).of_voters(accuracy, n_votes, panel.n_classes)
+    found = reference_class(panel.n_classes, panel.said is not None).of_voters(accuracy, n_votes, panel.n_classes)
     known = np.isin(np.arange(len(of_model)), panel.voters[panel.known.voters])
     return np.where((np.isnan(of_model[:, 0]) | known)[:, None], of_model, found)
 
@@ -276,9 +277,10 @@ def _share_on_real_panels(
         without["class_balance_interval"] = panel.without_reference
         return np.full(of_model.shape, np.nan)
     share = float(panel.fitted.model.class_prior[-1])
-    found = reference_class(panel.n_classes).of_class_share(share)
+    found = reference_class(panel.n_classes, panel.said is not None).of_class_share(share)
     if found is None:
-        without["class_balance_interval"] = "there are too few real panels of more than two classes"
+        why = "numbers" if panel.said is not None else "more than two classes"
+        without["class_balance_interval"] = f"there are too few real panels of {why} to say it from"
         return np.full(of_model.shape, np.nan)
     return found
 
@@ -290,7 +292,7 @@ def _on_real_panels(
     if panel.without_reference:
         without["expected"] = panel.without_reference
         return expected
-    known, n_classes = reference_class(panel.n_classes), panel.n_classes
+    known, n_classes = reference_class(panel.n_classes, panel.said is not None), panel.n_classes
     majority = expected["majority vote"].balanced_accuracy
     flat = isinstance(panel.model, DawidSkene)
     found = {}

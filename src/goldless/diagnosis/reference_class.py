@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 VERSION = 1
+NUMBERS = "reference_class_numbers.json"  # of votes that are numbers, made by research/reference_class/scores.py
 _NEAREST_TO_CERTAIN = 0.004  # figures nearer to 0 or 1 say the same
 
 
@@ -150,10 +151,10 @@ class ReferenceClass:
 
 
 @cache
-def reference_class(n_classes: int) -> ReferenceClass:
-    """Return the table that ships with the package, for so many classes."""
-    text = files("goldless.diagnosis").joinpath("reference_class.json").read_text(encoding="utf-8")
-    found = json.loads(text)
+def reference_class(n_classes: int, numbers: bool = False) -> ReferenceClass:
+    """Return the table that ships with the package, for so many classes, or for votes that are numbers."""
+    name = NUMBERS if numbers else "reference_class.json"
+    found = json.loads(files("goldless.diagnosis").joinpath(name).read_text(encoding="utf-8"))
     if found["version"] != VERSION:
         raise ValueError(f"the reference class has version {found['version']}, and {VERSION} is needed")
     two = n_classes == 2

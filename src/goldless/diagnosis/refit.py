@@ -181,8 +181,6 @@ class PanelVotes:
     @property
     def without_reference(self) -> str | None:
         """Why no real panels are known that looked like this one; None if there are such panels."""
-        if self.fitted.separation is not None:
-            return "no real panels of numbers are in the reference class yet"
         if self.balance_is_a_guess:
             return "most votes come from voters that only ever say one class, which too few panels have"
         return None
@@ -332,6 +330,9 @@ class PanelVotes:
     @cached_property
     def belief(self) -> NDArray[np.float64]:
         """Pr(Y | votes) of every pattern that expectations are taken under."""
+        if self.said is not None:
+            certain = np.eye(self.n_classes)[self.known.labels]
+            return np.where((self.known.labels >= 0)[:, None], certain, self.said.printed)
         return self.posterior if self.centred_on_report else self.scores.model.posterior(self.scores.codes)
 
     @cached_property

@@ -232,6 +232,9 @@ class Diagnosis(Shown):
         :meth:`said_without` has the same in sentences.
     free_estimates : FreeEstimates
         What :func:`goldless.compare` compares.
+    auc : ndarray of shape (n_voters,) or None
+        Of votes that are numbers: how often each voter ranks a positive item above a negative one, by the fit that
+        labels. None if votes are labels.
 
     Examples
     --------
@@ -291,6 +294,7 @@ class Diagnosis(Shown):
     cannot_tell: tuple[str, ...]
     without: dict[str, str]
     free_estimates: FreeEstimates = field(repr=False)
+    auc: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -370,7 +374,9 @@ class Diagnosis(Shown):
         majority = self.expectation("majority vote")
         if majority.interval is None:
             return None, None
-        known, n_classes = reference_class(len(self.classes)), len(self.classes)
+        known, n_classes = reference_class(len(self.classes), self.auc is not None), len(self.classes)
+        if "panel" not in known.claims:
+            return None, None
         ends = known.of_labels("panel", balanced_accuracy, majority.balanced_accuracy, n_classes)
         return ends, known.comparisons["panel"].held
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.fitting.calibration import Calibration
+from goldless.fitting.fitted import probabilities
+from goldless.fitting.number_facts import auc_of
 from goldless.fitting.number_votes import cut_codes, cut_fit
 from goldless.fitting.numbers import consensus_of
 from goldless.votes.rows import PatternTable
@@ -28,17 +30,21 @@ class Said(NamedTuple):
     ----------
     labels, flat, consensus : ndarray of shape (n_rows,)
         Codes of the labels by the model, by the model without groups, and by the mean of midranks.
-    posterior : ndarray of shape (n_rows, n_classes)
-        Pr(Y | numbers), as it is printed.
+    posterior, printed : ndarray of shape (n_rows, n_classes)
+        Pr(Y | numbers) of the model, and as it is printed.
     calibration : Calibration or None
-        What it counts with.
+        What printed probabilities count with.
+    auc : ndarray of shape (n_voters,)
+        How often each voter ranks a positive item above a negative one.
     """
 
     labels: NDArray[np.int64]
     flat: NDArray[np.int64]
     consensus: NDArray[np.int64]
     posterior: NDArray[np.float64]
+    printed: NDArray[np.float64]
     calibration: Calibration | None
+    auc: NDArray[np.float64]
 
     def collapsed(self, codes: NDArray[np.int8], counts: NDArray[np.int64] | None) -> tuple[PatternTable, Said]:
         """Return the patterns of codes on which labels do not differ, and what is said of them."""
@@ -46,11 +52,14 @@ class Said(NamedTuple):
         table = PatternTable.of(both, 2, counts)
         weight = np.ones(len(codes)) if counts is None else counts.astype(np.float64)
         items = np.maximum(np.bincount(table.inverse, weight, table.n_patterns), 1e-300)
-        posterior = [np.bincount(table.inverse, weight * of, table.n_patterns) / items for of in self.posterior.T]
+        means = [
+            np.stack([np.bincount(table.inverse, weight * of, table.n_patterns) / items for of in rows.T], axis=1)
+            for rows in (self.posterior, self.printed)
+        ]
         labels, flat, consensus = table.codes[:, -3:].T.astype(np.int64)
-        for _ in ("labels", "flat", "consensus"):
+        for _ in range(3):
             table = table.without_last_voter()
-        return table, Said(labels, flat, consensus, np.stack(posterior, axis=1), self.calibration)
+        return table, Said(labels, flat, consensus, means[0], means[1], self.calibration, self.auc)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,5 +85,6 @@ def as_labels(model: Any, X: Any) -> tuple[Any, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             flat = DawidSkene().fit(votes).fitted_.log_likelihood(votes.codes).argmax(axis=1)
-    said = Said(labels, flat, consensus, answers[:, 1:], fitted.printed)
+    posterior = probabilities(fitted.log_posterior(fitted.log_likelihood(votes.codes)))
+    said = Said(labels, flat, consensus, posterior, answers[:, 1:], fitted.printed, auc_of(fitted))
     return seen, CutVotes(cut_codes(fitted, votes.codes), fitted.classes, votes.voters, votes.items, said=said)

@@ -109,11 +109,10 @@ def one_more_voter(
     mean : float
         Mean of the probabilities.
     """
-    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
-    line = soft_logistic_line(clipped, target, counts)
+    line = soft_logistic_line(ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO), target, counts)
     if line is None or line[0] >= 1:
         return None
-    return Calibration(line[0], intercept_keeping(line[0] * clipped, counts, mean))
+    return Calibration(line[0], intercept_keeping(line[0] * ratio, counts, mean))
 
 
 def intercept_keeping(odds: NDArray[np.float64], counts: NDArray[np.float64], mean: float) -> float:

@@ -140,10 +140,10 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
     core = model.subset(np.arange(votes.sums.n_voters))
     level_prior = hearing(prior, abstainers, votes.sums.n_voters, model.n_voters)
     levels = _find_levels(votes, sums, options, model, result, level_prior, known)
-    separation, cut = None, 0.0
+    line, separation, cut = None, None, 0.0
     if votes.ranked is not None:
-        calibration, separation, cut = _calibrate(votes, votes.ranked, core, facts)
-    elif calibration is None or levels or len(abstainers):
+        line, separation, cut = _calibrate(votes, votes.ranked, core, facts)
+    if votes.ranked is not None or calibration is None or levels or len(abstainers):
         calibration = Calibration(1.0, core.class_balance)
     fitted = votes.fitted(
         core,
@@ -151,6 +151,7 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         columns=votes.voters,
         abstainers=abstainers,
         calibration=calibration,
+        probability_line=line,
         convergence=_convergence(result) if options.em else None,
         balance_items=prior.balance,
         pseudo_votes=options.prior,
@@ -184,12 +185,12 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     votes = _with_unseen(votes, options)
     fit = _fit_groups(votes, options, groups, covariance_misfit(votes.covariance))
     model = fit.result.model
-    calibration, separation, cut = None, None, 0.0
+    line, separation, cut = None, None, 0.0
     if votes.ranked is not None:
-        calibration, separation, cut = _calibrate(votes, votes.ranked, model, None)
+        line, separation, cut = _calibrate(votes, votes.ranked, model, None)
     return votes.fitted(
         model,
-        calibration=calibration,
+        probability_line=line,
         separation=separation,
         number_cut=cut,
         convergence=_convergence(fit.result),
@@ -235,7 +236,7 @@ def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
     """Weigh ranks by the leading rank-one part of their covariance (SUMMA)."""
     estimate = votes.covariance
     model = spectral_ranks(ranked, spectral_loadings(estimate.covariance, estimate.known).clip(-0.99, 0.99))
-    calibration, separation, cut = _calibrate(votes, ranked, model, None)
+    line, separation, cut = _calibrate(votes, ranked, model, None)
     everyone = votes.shown_covariance
     grouping = Grouping(
         everyone,
@@ -243,7 +244,7 @@ def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
         residual=0.0, residual_path={}, overdispersion=covariance_misfit(estimate), alternatives=(), ambiguous=False,
         verdict="",
     )  # fmt: skip
-    return votes.fitted(model, calibration=calibration, separation=separation, number_cut=cut, grouping=grouping)
+    return votes.fitted(model, probability_line=line, separation=separation, number_cut=cut, grouping=grouping)
 
 
 def _count_unseen(votes: FitVotes, options: FitOptions, model: TreeModel, prior: Dirichlet) -> Unseen | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.io.arrays import table_of
-from goldless.io.numbers import answers_of, kinds_in, score_classes
+from goldless.io.numbers import answers_of, encode_in_bins, kinds_in, score_classes
+from goldless.io.readers.columns import column_of
+from goldless.io.roles import column_of_numbers
+from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import LabelRules
 from goldless.votes.bins import Bins, Levels
 from goldless.votes.kinds import check_numbers, judge_range
 from goldless.votes.number_alphabet import NumberAlphabet
+from goldless.votes.rows import Rows
 from goldless.votes.votes import Votes
 
 
@@ -24,6 +28,21 @@ def kinds_of_block(block: Any, rules: LabelRules) -> tuple[str, ...] | None:
     if isinstance(block, Votes):
         return None
     return kinds_in(table_of(block), rules)
+
+
+def table_of_batch(batch: Any, voters: Sequence[str], rules: LabelRules, name: str) -> Any:
+    """Return the columns of voters in a record batch as numbers, null where a vote is missing."""
+    import pyarrow as pa
+
+    columns = [column_of_numbers(column_of(title, batch.column(title), name), rules) for title in voters]
+    return pa.table([pa.array(numbers, from_pandas=True) for numbers in columns], names=list(voters))
+
+
+def rows_of_numbers(batch: Any, voters: Sequence[str], alphabet: NumberAlphabet, name: str) -> Rows:
+    """Code and pack the columns of a record batch by bins that are known."""
+    table = table_of(table_of_batch(batch, voters, alphabet.rules, name))
+    votes = encode_in_bins(table, alphabet.rules, alphabet.values, alphabet.bins)
+    return Rows.of(dense_codes(votes.codes), len(alphabet))
 
 
 def levels_of(block: Any, rules: LabelRules) -> list[Levels]:

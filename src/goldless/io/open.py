@@ -18,7 +18,7 @@ from goldless.io.files import labels_of, read_table
 from goldless.io.long_stream import LongInput, long_source
 from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
 from goldless.io.readers.base import ReaderOptions, Roles
-from goldless.io.readers.stream import LongFiles, TableReader, understand
+from goldless.io.readers.stream import FileVotes, LongFiles, TableReader, understand
 from goldless.io.roles import ReadOptions
 from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
@@ -208,6 +208,11 @@ class VoteStream:
                 files = None  # it is small
             else:
                 return self._open_long(files, options, self.client)
+        if files is not None and files.alphabet is None:
+            if self.client is not None:
+                files = None  # a cluster takes numbers from frames
+            else:
+                files = replace(files, alphabet=_alphabet_of_files(files, options.rules, bins))
         if files is None:
             found = read_table(self.source, options)
             self._say(found.notes)
@@ -226,6 +231,7 @@ class VoteStream:
         voters = np.array(files.voters, dtype=object)
         limit = self.memory_limit
         title = files.id_column or "item"
+        assert files.alphabet is not None
         return VoteSource(files.alphabet, voters, len(voters), open_in, limit, how=files.how, item_title=title)
 
     def _open_long(self, table: LongInput, options: ReadOptions, client: Any) -> VoteSource:
@@ -294,6 +300,17 @@ def _alphabet_of_numbers(first: Any, blocks: Callable[[], Iterable[Any]], rules:
     if kinds is None:
         return None
     return alphabet_of_levels(levels_of_blocks(blocks(), rules), kinds, columns_of(first)[0], rules)
+
+
+def _alphabet_of_files(files: FileVotes, rules: LabelRules, bins: Bins | None) -> NumberAlphabet:
+    """Return the alphabet of files of numbers: of bins that are known, or cut after a pass over all rows."""
+    if bins is not None:
+        return NumberAlphabet.of(rules.classes, bins, rules, text=True)  # type: ignore[arg-type]
+    first = next(files.tables(rules))
+    kinds = kinds_of_block(first, rules) or ("scores",) * len(files.voters)
+    levels = levels_of_blocks(files.tables(rules), rules)
+    found = alphabet_of_levels(levels, kinds, np.array(files.voters, dtype=object), rules)
+    return replace(found, text=True)
 
 
 def as_stream(X: Any) -> VoteStream | None:

@@ -23,7 +23,6 @@ from goldless.votes.alphabet import (
     MISSING,
     UNKNOWN,
     Alphabet,
-    are_probabilities,
     listed,
     reading_of,
     same_text,
@@ -169,25 +168,12 @@ def wide_votes(table: Columns, read: Read, options: ReadOptions, name: str) -> V
     return _wide_draft(table, read.roles, options, name, read.certain).votes(options, name)
 
 
-def wide_alphabet(table: Columns, options: ReadOptions, name: str) -> tuple[Alphabet, WideRoles]:
-    """Return the alphabet of the votes of a wide table, and what its columns are."""
+def wide_alphabet(table: Columns, options: ReadOptions, name: str) -> tuple[Alphabet | None, WideRoles]:
+    """Return the alphabet of the votes of a wide table, None if they are numbers, and what its columns are."""
     roles = wide_roles(table, options, name)
     if roles.scores:
-        raise scores_error(roles.voters, name)
+        return None, roles
     return _draft_of(table, roles, None, options, name).alphabet(options, name), roles
-
-
-def scores_error(columns: Sequence[Column], name: str) -> VotesError:
-    """Return the error of numbers where labels are needed."""
-    found = next((column for column in columns if len(column.values) > 2), columns[0])
-    what = "numbers from 0 to 1" if are_probabilities(found.values) else "numbers"
-    return VotesError(
-        "scores",
-        f"column {short(found.name)!r} of {name} holds {len(found.values):,} different {what}, such as "
-        f"{listed(found.values[:2])}",
-        "scores",
-        {"file": name, "column": found.name},
-    )
 
 
 def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name: str, certain: bool) -> _Draft:

@@ -123,7 +123,7 @@ class Opened:
     def answers(self) -> NDArray[np.float64]:
         """Code of the label and probability of each class, of every pattern."""
         if self.said is not None:
-            return np.column_stack([self.said.labels, self.said.posterior])
+            return np.column_stack([self.said.labels, self.said.printed])
         return self.model._answer(self.table.codes)
 
     @property

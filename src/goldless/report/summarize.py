@@ -19,6 +19,7 @@ from goldless.plain import interval, plain, rounded
 from goldless.report.against import audit_part
 from goldless.report.items import item_parts, pattern_parts
 from goldless.report.matrices import matrices_part
+from goldless.report.numbers import numbers_part
 from goldless.report.opened import Opened
 from goldless.report.rows import Expected
 from goldless.report.sentences import (
@@ -113,6 +114,7 @@ def summarize(
         table=item_table(opened, truth, items),
         audit=None if audit is None else audit_part(audit),
         against=against,
+        numbers=numbers_part(model.fitted_),
     ).to_dict()
 
 
@@ -189,7 +191,9 @@ def _summary(
         effective_votes=facts.effective_votes,
         effective_votes_interval=facts.effective_votes_interval,
         expected=expected,
-        on_real_panels=on_real_panels(expected[0], len(reference_class(opened.n_classes).panels)),
+        on_real_panels=on_real_panels(
+            expected[0], len(reference_class(opened.n_classes, opened.said is not None).panels)
+        ),
         unexplained=facts.unexplained,
         differs_from_majority=facts.differs_from_majority,
     )

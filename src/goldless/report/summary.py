@@ -316,6 +316,59 @@ class TruthPart:
 
 
 @dataclass(frozen=True)
+class NumberVoter:
+    """What a voter that gives numbers means by them, without labels.
+
+    Attributes
+    ----------
+    kind : str
+        ``ordinal``, ``probabilities`` or ``scores``.
+    turning_point : float or None
+        Number from which it means the positive class (up to which, if it runs the other way); None if it never turns.
+    direction : int
+        1 if high numbers mean the positive class, -1 if low ones do, 0 if neither.
+    auc : float
+        How often it ranks a positive item above a negative one. The level is that of the consensus, not of the truth.
+    severity : float or None
+        How much lower its numbers are than those of all on items of one class; None for scores.
+    edges : list of float
+        Smallest number of every bin but the first (of the last first, where low numbers are positive).
+    answers : list of float
+        Share of its answers in each bin.
+    positive : list of float
+        Probability of the positive class in each bin, the classes taken as equally frequent.
+    """
+
+    kind: str
+    turning_point: float | None
+    direction: int
+    auc: float
+    severity: float | None
+    edges: list[float]
+    answers: list[float]
+    positive: list[float]
+
+
+@dataclass(frozen=True)
+class NumbersPart:
+    """Votes that are numbers: grades, probabilities or scores.
+
+    Attributes
+    ----------
+    scale_or_classes : float or None
+        About 1 if the numbers are of two classes, clearly less if they are of one continuous scale.
+    positive_from : float or None
+        The user's own cut.
+    voters : list of NumberVoter
+        By column.
+    """
+
+    scale_or_classes: float | None
+    positive_from: float | None
+    voters: list[NumberVoter]
+
+
+@dataclass(frozen=True)
 class CallsPart:
     """Votes that list only items which some voters call, as files of variant calls do.
 
@@ -446,6 +499,8 @@ class Summary:
         Only if there was another batch to compare with.
     calls : CallsPart or None
         Only if the votes list what some voters call, and no more.
+    numbers : NumbersPart or None
+        Only if the votes are numbers.
     """
 
     schema: str
@@ -472,6 +527,7 @@ class Summary:
     audit: AuditPart | None
     against: AgainstPart | None
     calls: CallsPart | None
+    numbers: NumbersPart | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as numbers, strings, lists and dictionaries, ready for JSON."""

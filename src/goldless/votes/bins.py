@@ -91,11 +91,11 @@ def distinct_numbers(
     numbers: NDArray[np.float64], weights: NDArray[np.number] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the different numbers in order, and the weight of each; none of them missing."""
-    low, high = (numbers.min(), numbers.max()) if len(numbers) else (0.0, 0.0)
+    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)
     if high - low < _FEW_WHOLE and (numbers == np.floor(numbers)).all():  # grades: counted without sorting
         counts = np.bincount((numbers - low).astype(np.int64), weights)
         found = np.flatnonzero(np.bincount((numbers - low).astype(np.int64)) if weights is not None else counts)
-        return (low + found).astype(np.float64), counts[found].astype(np.float64)
+        return low + found.astype(np.float64), counts[found].astype(np.float64)
     if weights is None:
         values, counts = np.unique(numbers, return_counts=True)
     else:

@@ -17,6 +17,7 @@ from typing import Any
 from goldless.errors import Note, VotesError
 from goldless.io.files import find_files, preset_for
 from goldless.io.frames import rows_of_batch, truth_of_batch
+from goldless.io.number_streams import rows_of_numbers, table_of_batch
 from goldless.io.readers.base import MAX_COLUMNS, Roles, empty_file, too_wide
 from goldless.io.readers.columns import Columns, column_of
 from goldless.io.readers.presets import CROWDKIT
@@ -24,7 +25,8 @@ from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import has_header, sample_text, sniff_delimiter
 from goldless.io.roles import ReadOptions, check_names, long_roles
 from goldless.io.tables import wide_alphabet
-from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet
+from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
+from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 
 _STREAMED = ("parquet", "feather", "csv")
@@ -261,7 +263,7 @@ class FileVotes:
 
     pieces: list[Piece]
     reader: TableReader
-    alphabet: Alphabet
+    alphabet: Alphabet | None
     voters: list[str]
     id_column: str | None
     truth: str | None
@@ -277,6 +279,12 @@ class FileVotes:
 
         return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
 
+    def tables(self, rules: LabelRules) -> Iterator[Any]:
+        """Yield the votes of numbers, a table for each record batch."""
+        for piece in self.pieces:
+            for batch in self.reader.batches(piece, self.voters):
+                yield table_of_batch(batch, self.voters, rules, piece.path)
+
     def makers(self, pieces: list[Piece] | None = None) -> Iterator[Callable[[], Rows]]:
         """Yield functions that make rows, in order: read here, pack there."""
         return (make for make, _ in self.labelled(pieces, with_ids=False))
@@ -291,11 +299,14 @@ class FileVotes:
             for batch in self.reader.batches(piece, [*self.voters, *more]):
 
                 def make(batch: Any = batch, start: int = start, path: str = piece.path) -> Rows:
+                    assert self.alphabet is not None
+                    if isinstance(self.alphabet, NumberAlphabet):
+                        return rows_of_numbers(batch, self.voters, self.alphabet, path)
                     return rows_of_batch(batch, self.voters, self.alphabet, path, start)
 
                 items = batch.column(self.id_column) if self.id_column in more else None
                 truth = None
-                if self.truth in more:
+                if self.truth in more and self.alphabet is not None:
                     truth = truth_of_batch(batch.column(self.truth), self.alphabet, piece.path)
                 yield make, Beside(items, truth)
                 start += batch.num_rows
@@ -376,8 +387,6 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
             alphabet, wide = wide_alphabet(columns, options, name)
             break
         except VotesError as error:
-            if error.kind == "scores":
-                return None
             if whole or error.kind not in TOO_EARLY:
                 raise
             head_rows *= 8
