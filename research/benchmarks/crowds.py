@@ -1,6 +1,7 @@
 """Crowds: time and memory of long tables beside crowd-kit, and rows that nobody called.
 
-``python -m research.benchmarks.crowds time | truncation``; the first makes a long table, reads it and fits it in a
+``python -m research.benchmarks.crowds time | stream | truncation``; ``stream`` merges and fits a table in no order
+from Parquet, of as many votes as the next word says; the first makes a long table, reads it and fits it in a
 process of its own, and with ``PEER_PYTHON`` set to an interpreter that has crowd-kit runs its Dawid-Skene on the same
 table, one after the other. Times are of reading a Parquet file, and of fit and predict; memory is the peak of the
 process.
@@ -101,6 +102,53 @@ def time_of_crowds() -> None:
     print_table("Long tables, four classes", ("table", "method", "read s", "fit s", "peak MB", "right %"), rows)
 
 
+_STREAMED = """
+import json, resource, sys, time
+import goldless as gl
+make, stream = getattr(gl, sys.argv[2]), gl.VoteStream(sys.argv[1], memory_limit=int(sys.argv[3]))
+start = time.process_time()
+stream.open()
+merged = time.process_time()
+model = make().fit(stream)
+model.predict_to(stream, sys.argv[1] + ".labels.parquet")
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+print(json.dumps({"merge": merged - start, "fit": time.process_time() - merged, "memory": peak}))
+"""
+
+
+def shuffled_table(path: Path, n_items: int, n_workers: int, n_classes: int = 4, n_votes: int = 5) -> None:
+    """Write a long table whose lines are in no order, a million at a time: never all in memory."""
+    accuracy, total, step = np.random.default_rng(1).uniform(0.4, 0.95, n_workers), n_items * n_votes, 649_940_451
+    while np.gcd(step, total) > 1:  # a walk that meets every vote once
+        step += 1
+    with pq.ParquetWriter(path, pa.schema({name: pa.int64() for name in ("task", "worker", "label")})) as writer:
+        for start in range(0, total, 1 << 20):
+            vote = np.arange(start, min(start + (1 << 20), total)) * step % total
+            item, rng = vote // n_votes, np.random.default_rng(start)
+            worker = (item * 7_919 + vote % n_votes * (n_workers // 7 + 1)) % n_workers
+            right = rng.random(len(vote)) < accuracy[worker]
+            label = np.where(right, item * 31 % n_classes, rng.integers(0, n_classes, len(vote)))
+            writer.write_table(pa.table({"task": item, "worker": worker, "label": label}))
+
+
+def streamed(n_votes: int = 1_000_000, n_workers: int = 100_000) -> None:
+    """CPU seconds and memory of a long table in no order, kept in memory after the merge or not."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.parquet"
+        shuffled_table(path, n_votes // 5, n_workers)
+        for method in ("MajorityVote", "DawidSkene"):
+            for limit in (1 << 28, 0):
+                done = subprocess.run(
+                    [sys.executable, "-c", _STREAMED, str(path), method, str(limit)],
+                    capture_output=True, text=True, check=True,
+                )  # fmt: skip
+                found = json.loads(done.stdout.splitlines()[-1])
+                rows.append((method, limit, *(f"{found[key]:.1f}" for key in ("merge", "fit", "memory"))))
+    title = f"A long table of {n_votes:,} votes of {n_workers:,} workers in no order"
+    print_table(title, ("method", "memory limit", "merge s (CPU)", "fit s (CPU)", "peak MB"), rows)
+
+
 def truncation(n_draws: int = 10, n_items: int = 20_000) -> None:
     """Balanced error on the sites that are seen: of all sites, of the file as it is, and with at_least=1."""
     rows = []
@@ -139,4 +187,4 @@ def truncation(n_draws: int = 10, n_items: int = 20_000) -> None:
 
 
 if __name__ == "__main__":
-    {"time": time_of_crowds, "truncation": truncation}[sys.argv[1]]()
+    {"time": time_of_crowds, "stream": streamed, "truncation": truncation}[sys.argv[1]](*map(int, sys.argv[2:]))
