@@ -106,6 +106,7 @@ def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | No
 
     voters = np.array(files.voters, dtype=object)
     title = files.id_column or "item"
+    assert files.alphabet is not None
     return VoteSource(files.alphabet, voters, len(voters), open_in, how=files.how, item_title=title)
 
 
@@ -252,6 +253,7 @@ class _PackPartition:
 def _pack_piece(files: FileVotes, piece: Piece) -> Rows:
     import pyarrow as pa
 
+    assert files.alphabet is not None
     rows = joined(make_all(files.makers([piece])), len(files.voters), len(files.alphabet))
     pa.default_memory_pool().release_unused()  # the worker may have little memory, and the next piece may be far off
     return rows
