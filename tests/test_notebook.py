@@ -261,6 +261,9 @@ class Rule:
     def __init__(self, shift):
         self.shift = shift
 
+    def __repr__(self):
+        return f"Rule({self.shift})"
+
     def predict(self, X):
         X = check_array(X)
         return (np.sin(7 * X.sum(axis=1) + self.shift) > 0).astype(int)
