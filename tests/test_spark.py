@@ -16,7 +16,7 @@ from goldless.errors import VotesError
 
 pytest.importorskip("pyspark", reason="pyspark is not installed", exc_type=ImportError)
 pytestmark = [
-    pytest.mark.filterwarnings("default"),  # those of Spark are its own affair
+    pytest.mark.filterwarnings("ignore"),  # those of Spark are its own affair
     pytest.mark.skipif(shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="there is no Java"),
 ]
 

@@ -96,10 +96,12 @@ def _run_process(counts: Counts, first: int, seconds: float, most: int | None) -
     """Have trials done from a number on; return the number of the next one."""
     command = [sys.executable, "-m", "research.fuzz.campaign", counts.name, str(counts.seed), str(first)]
     command += [f"{seconds:.1f}", "-1" if most is None else str(most)]
-    with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder}
-        )
+        ) as process,
+    ):
         number, ended = first, False
         for line in _lines(process):
             if "begins" in line:

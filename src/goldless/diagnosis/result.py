@@ -240,7 +240,7 @@ class Diagnosis(Shown):
     --------
     >>> import goldless as gl
     >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0)
-    >>> diagnosis = gl.diagnose(gl.LatentSML().fit(X), X, resamples=0)
+    >>> diagnosis = gl.diagnose(gl.LatentSML(structure="independent").fit(X), X, resamples=0)
     >>> [row.method for row in diagnosis.expected]
     ['combined', 'Dawid-Skene', 'majority vote', 'voter thought best']
     >>> bool(1 < diagnosis.effective_votes < 12)

@@ -43,7 +43,7 @@ class TreeEstimator(VoteEstimator):
         """Return what decides from rows of codes and the log-likelihood of their classes."""
         fitted, by = self.fitted_, self._decides_by
         if by == "map":
-            return fitted.log_posterior(log_likelihood)
+            return fitted.log_posterior(log_likelihood, fitted.printed)
         if by == "mean" and fitted.cut is not None:
             return fitted.cut.log_odds(fitted, codes, log_likelihood)
         return log_likelihood

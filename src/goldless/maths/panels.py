@@ -42,7 +42,7 @@ class Panel(Shown):
     --------
     >>> import goldless as gl
     >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 8, random_state=0)
-    >>> panel = gl.LatentSML().fit(X).panels()[0]
+    >>> panel = gl.LatentSML(structure="independent").fit(X).panels()[0]
     >>> len(panel.voters), panel.cost
     (1, 1.0)
     """

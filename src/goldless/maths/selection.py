@@ -29,7 +29,7 @@ def select_voters(model: TreeModel, size: int, accuracy: NDArray[np.float64] | N
     --------
     >>> import goldless as gl
     >>> X, _ = gl.simulate_votes(2_000, groups=[4] + [1] * 4, random_state=0)
-    >>> len(select_voters(gl.LatentSML().fit(X).latent_model_, 3))
+    >>> len(select_voters(gl.DawidSkene().fit(X).latent_model_, 3))
     3
     """
     if not 1 <= size <= model.n_voters:
