@@ -274,7 +274,7 @@ class Alphabet:
         """Return the codes of an array that holds no objects, one comparison for every class."""
         span = _close_integers(values) if len(self.values) > 2 else None
         if span is not None:  # the codes of all integers between the ends, once
-            return np.take(self._compare(span), values - span[0])
+            return np.take(self._compare(span), (values - span[0]).astype(np.intp, copy=False))
         if len(self.values) == 2:
             is_negative, is_positive = (_equals(values, label) for label in self.values)
             codes, other = is_positive.view(np.int8), ~(is_negative | is_positive)
