@@ -117,7 +117,8 @@ def sum_of(frame: Any, function: Callable[[Batches], Iterable[Any]]) -> Any:
 def _written(function: Callable[[Batches], Iterable[Any]], batches: Batches) -> Iterator[Any]:
     from pyspark import TaskContext
 
-    part = TaskContext.get().partitionId()
+    task: Any = TaskContext.get()  # there is one on every executor
+    part = task.partitionId()
     for place, result in enumerate(_or_problem(function, batches)):
         yield _batch([(part, place, _dump(result))])
 
