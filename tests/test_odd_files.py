@@ -76,3 +76,19 @@ def test_packed_text_may_be_no_larger_than_allowed(votes, tmp_path, monkeypatch)
     with pytest.raises(gl.VotesError, match="GOLDLESS_MAX_BYTES to a larger number") as raised:
         gl.read_votes(path)
     assert raised.value.kind == "too-large"
+
+
+@pytest.mark.parametrize("name", ["votes.xlsx", "log.eval", "votes.npz"])
+def test_damage_inside_a_zip_file(name, tmp_path):
+    import zipfile
+
+    member = {"votes.xlsx": "xl/workbook.xml", "log.eval": "header.json", "votes.npz": "votes.npy"}[name]
+    with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr(member, "some text that is packed " * 50)
+        packed.writestr("xl/_rels/workbook.xml.rels", "<x/>")
+    data = bytearray((tmp_path / name).read_bytes())
+    start = 30 + len(member)
+    data[start : start + 12] = b"\xff" * 12
+    (tmp_path / name).write_bytes(bytes(data))
+    with pytest.raises(gl.VotesError, match=name):
+        gl.read_votes(tmp_path / name)

@@ -7,7 +7,6 @@ import csv
 import io
 import os
 import shutil
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pandas as pd
 
 import goldless as gl
 from research.fuzz.campaign import Failure
+from research.fuzz.promises import Refused, attempt
 
 _HOSTILE = [
     "<script>document.title='hacked'</script>", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
@@ -52,16 +52,14 @@ def prepare(folder: Path) -> Any:
 def trial(made: Any, rng: np.random.Generator, folder: Path) -> str:
     """Give votes hostile names, and look at everything that shows them."""
     frame = _votes(rng)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = gl.LatentSML(structure="independent", missing=()).fit(frame)
-        page = gl.report(frame, folder / "page.html") if hasattr(gl, "report") else None
-        shown = [model._repr_html_() if hasattr(model, "_repr_html_") else ""]
-    _check_terminal(frame, folder, rng)
-    for text in shown:
-        if "<script" in text.replace("&lt;script", "") and "hacked" in text:
-            raise Failure("a notebook shows a name as a script")
-    if made is None or page is None:
+    try:
+        page = attempt(lambda: gl.report(frame, folder / "page.html"))
+    except Refused:  # two labels that differ in blanks only are one
+        return "refused"
+    if "<script>document" in page._repr_html_():
+        raise Failure("a notebook shows a name as a script")
+    _check_terminal(frame, folder)
+    if made is None:
         return "no browser"
     made.get((folder / "page.html").as_uri())
     said = [entry["message"] for entry in made.get_log("browser") if "hacked" not in entry["message"]]
@@ -86,7 +84,7 @@ def _votes(rng: np.random.Generator) -> pd.DataFrame:
     return frame
 
 
-def _check_terminal(frame: pd.DataFrame, folder: Path, rng: np.random.Generator) -> None:
+def _check_terminal(frame: pd.DataFrame, folder: Path) -> None:
     """Raise if a terminal would obey a name, or a spreadsheet would compute one."""
     from goldless.cli import main
 

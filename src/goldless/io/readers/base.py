@@ -11,6 +11,7 @@ import gzip
 import io
 import os
 import re
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ HEAD_BYTES = 1 << 18  # what a format, a delimiter and a header are told from
 _MOST_BYTES = 4 << 30  # of a file in memory, packed files unpacked; GOLDLESS_MAX_BYTES says otherwise
 _HELD_BYTES, _PART_BYTES = 1 << 26, 1 << 24
 _UNPACKED = 4  # text in memory takes so many times its bytes, with what is made of it
+
+# what comes of reading a damaged, encrypted or oddly packed zip file
+UNZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 
 # how sure a reader is that a file is its own
 CERTAIN = 1.0  # by a signature, or by names that no other format has

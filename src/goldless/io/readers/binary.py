@@ -7,7 +7,6 @@ import math
 import re
 import sqlite3
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, BinaryIO
@@ -23,6 +22,7 @@ from goldless.errors import Note, VotesError
 from goldless.io.readers.base import (
     CERTAIN,
     MAX_COLUMNS,
+    UNZIP_ERRORS,
     File,
     Read,
     ReaderOptions,
@@ -250,15 +250,7 @@ def read_npz(stream: BinaryIO, name: str) -> dict[str, NDArray]:
             return arrays
     except VotesError:
         raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-    ) as error:
+    except (*UNZIP_ERRORS, ValueError) as error:
         raise VotesError(
             "damaged", f"{name} begins like a zip file but is not npz ({error})", where={"file": name}
         ) from None
@@ -352,7 +344,7 @@ class ExcelReader:
             sheet, rows = next(iter(filled.items()), ("", []))
         except VotesError:
             raise
-        except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError, IndexError) as error:
+        except (*UNZIP_ERRORS, ElementTree.ParseError, KeyError, ValueError, IndexError) as error:
             raise VotesError(
                 "damaged", f"{file.name} is a spreadsheet that cannot be read: {error}", "as-csv", {"file": file.name}
             ) from None

@@ -14,7 +14,17 @@ from typing import Any
 import pyarrow as pa
 
 from goldless.errors import Note
-from goldless.io.readers.base import CERTAIN, File, Read, ReaderOptions, chosen, damaged, read_long, refuse_large
+from goldless.io.readers.base import (
+    CERTAIN,
+    UNZIP_ERRORS,
+    File,
+    Read,
+    ReaderOptions,
+    chosen,
+    damaged,
+    read_long,
+    refuse_large,
+)
 from goldless.io.readers.records import (
     NOT_THE_SCHEMA,
     Document,
@@ -164,7 +174,7 @@ def _inspect_zip(file: File) -> dict:
             if not any(sample.get("scores") for sample in samples):
                 members = [name for name in archive.namelist() if name.startswith("samples/")]
                 samples = [json.loads(_member(data, archive, name)) for name in members]
-    except (zipfile.BadZipFile, KeyError, ValueError, pa.ArrowException, OSError) as error:
+    except (*UNZIP_ERRORS, KeyError, ValueError, pa.ArrowException) as error:
         raise damaged(file.name, "Inspect log", error) from None
     return {"eval": about, "samples": samples}
 
