@@ -91,6 +91,7 @@ QUESTIONS = {
 
 
 @pytest.mark.real_data
+@pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize("name", COUNTS)
 def test_samples_are_read_right_at_the_first_try(name):
     table = gl.read_votes(SAMPLES / name)
@@ -99,6 +100,7 @@ def test_samples_are_read_right_at_the_first_try(name):
 
 
 @pytest.mark.real_data
+@pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_what_cannot_be_votes_is_one_clear_line(name):
     kind, words = QUESTIONS[name]
@@ -110,6 +112,7 @@ def test_what_cannot_be_votes_is_one_clear_line(name):
 
 
 @pytest.mark.real_data
+@pytest.mark.usefixtures("data_folder")
 def test_a_format_that_is_named_is_read_even_with_one_voter():
     games = gl.read_votes(SAMPLES / "mt_bench/gpt-4_pair.jsonl", pairs="games")
     assert (games.n_items, games.n_voters, games.n_votes) == (160, 2, 160 + 139)
@@ -120,6 +123,7 @@ def test_a_format_that_is_named_is_read_even_with_one_voter():
 
 
 @pytest.mark.real_data
+@pytest.mark.usefixtures("data_folder")
 def test_seven_somatic_callers_joined_are_nearly_right():
     """Absent is not "no": with zeros instead the labels would tell SNVs from indels, 77.8 % right."""
     every = gl.read_votes(SAMPLES / "vcf_somaticseq", truth="Varsim.somatic.truth.vcf", every_call=True)
