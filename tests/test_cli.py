@@ -86,7 +86,7 @@ def test_inspect_keeps_names_apart_in_eighty_columns(tmp_path, capsys):
     assert main(["inspect", str(tmp_path / "long.npz"), "--structure", "independent"]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
-    lines = out[re.search("^Who is good +gr ", out, re.MULTILINE).start() : out.index("gr: group")].splitlines()
+    lines = out[re.search("^Who is good +acc ", out, re.MULTILINE).start() : out.index("acc: balanced")].splitlines()
     assert max(map(cell_width, lines)) <= 80
     assert len({cell_width(line[: line.index("|")]) for line in lines[1:]}) == 1
     for number in range(13):
@@ -94,6 +94,17 @@ def test_inspect_keeps_names_apart_in_eighty_columns(tmp_path, capsys):
     assert shortened("abcdefgh", 8) == "abcdefgh"
     assert shortened("abcdefgh", 7) == "abc…fgh"
     assert all(cell_width(shortened("老师" * 9, width)) in (width - 1, width) for width in range(4, 20))
+
+
+@pytest.mark.parametrize("groups", [[1] * 8, [4, 1, 1, 1, 1]], ids=["alone", "groups"])
+def test_no_figure_of_a_voter_is_cut_off_in_eighty_columns(groups, tmp_path, capsys):
+    X, _ = gl.simulate_votes(600, groups, n_classes=3, random_state=2)
+    np.savez(tmp_path / "three.npz", votes=X)
+    assert main(["inspect", str(tmp_path / "three.npz"), "--classes", "0,1,2"]) == 0
+    out = capsys.readouterr().out
+    rows = out[out.index("Who is good") : out.index("acc: balanced accuracy;")]
+    assert "…" not in rows
+    assert rows.count("*") == 5  # those of the panel
 
 
 def test_inspect_says_in_plain_words_what_has_no_interval(tmp_path, capsys):

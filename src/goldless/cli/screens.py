@@ -21,6 +21,7 @@ _FIGURES = 21  # columns that the figures of a voter take, with the gaps between
 _SHARES = 6  # classes
 _BY_CLASS_UP_TO = 12  # classes
 _IN_PER_CENT_UP_TO = 3  # classes
+_BROAD = 84  # columns that groups, intervals and recalls of voters take side by side
 _INTERVALS_UP_TO = 6  # classes; with more there is no room for both in two columns
 _ADVISED = {
     "combined": "combined",
@@ -62,7 +63,8 @@ def inspect_screen(
         if len(lacking) > _LACKING:
             lacking = [*lacking[:_LACKING], f"{len(lacking) - _LACKING} more reasons for no interval: --json."]
         parts += [sentence(reason, _QUIET) for reason in lacking]
-    parts += [line(_EMPTY), *_groups_table(summary)]
+    if summary["groups"] or summary["diagnosis"]["dependence"] != answer["headline"]:  # said once is enough
+        parts += [line(_EMPTY), *_groups_table(summary)]
     parts += [line(_EMPTY), *_voters_table(summary, everyone), *numbers]
     if quiet:
         return parts
@@ -165,15 +167,18 @@ def _voters_table(summary: dict[str, Any], everyone: bool) -> list[Any]:
     n_classes = len(summary["votes"]["classes"])
     by_class = 2 < n_classes <= _BY_CLASS_UP_TO
     halves = 2 if len(voters) > _ONE_BY_ONE and width() >= 78 else 1
-    intervals = not (by_class and halves == 2 and n_classes > _INTERVALS_UP_TO)
-    figures = _FIGURES + (1 + len(_recalls(voters[0]["recall"])) if by_class else 0) - (0 if intervals else 8)
+    grouped = any(voter["group"] for voter in voters)
+    tight = by_class and halves == 2 and (n_classes > _INTERVALS_UP_TO or (grouped and width() < _BROAD))
+    intervals = not tight
+    figures = _FIGURES + (1 + len(_recalls(voters[0]["recall"])) if by_class else 0)
+    figures -= (0 if intervals else 8) + (0 if grouped else 3)
     room = max((width() - 4) // halves - figures, 8)
-    title = ["Who is good", "gr", "acc", *["90 %"] * intervals, *["rec"] * by_class, "uniq"]
-    align = "<<>" + ">" * intervals + "<" * by_class + "<"
+    title = ["Who is good", *["gr"] * grouped, "acc", *["90 %"] * intervals, *["rec"] * by_class, "uniq"]
+    align = "<" + "<" * grouped + ">" + ">" * intervals + "<" * by_class + "<"
     rows = [
         [
             shortened(clean(voter["name"]), min(room, 32)),
-            voter["group"] or "-",
+            *([voter["group"] or "-"] * grouped),
             _share(voter["balanced_accuracy"]),
             *([_ends(voter["balanced_accuracy_interval"])] * intervals),
             *([_recalls(voter["recall"])] * by_class),
@@ -186,7 +191,7 @@ def _voters_table(summary: dict[str, Any], everyone: bool) -> list[Any]:
         right = rows[middle:] + [[""] * len(title)] * (2 * middle - len(rows))
         rows = [[*one, "|", *other] for one, other in zip(rows[:middle], right, strict=True)]
         title, align = [*title, "|", "voter", *title[1:]], f"{align}<{align}"
-    note = "gr: group; acc: balanced accuracy; 90 %: real panels; "
+    note = "gr: group; " * grouped + "acc: balanced accuracy; " + "90 %: real panels; " * intervals
     if by_class:
         names = ", ".join(shortened(clean(name), 12) for name in summary["votes"]["classes"])
         unit = "per cent" if n_classes <= _IN_PER_CENT_UP_TO else "tenths"

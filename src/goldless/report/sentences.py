@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from goldless.diagnosis.reference_class import ReferenceClass
 from goldless.families import all_of_one
 from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
 from goldless.report.summary import DiagnosisPart, VotesPart
@@ -16,6 +17,7 @@ METHODS = {
     "voter thought best": "voter with the highest estimate",
     "panel": "panel",
 }
+_FEW_PANELS = 30  # from so many on "of 100" is said of how often something held
 _AS_GOOD_AS_ALL = 0.95
 _REJECTED = 0.05
 _FEW = 5  # voters, below which dependence cannot be seen
@@ -109,18 +111,28 @@ def what_to_do(facts: Facts) -> list[str]:
     return advice
 
 
-def on_real_panels(combined: Expected, n_panels: int) -> str:
-    """Return what the model expects of the combined labels, and what was true of real panels like this one."""
+def on_real_panels(combined: Expected, known: ReferenceClass, use: str) -> str:
+    """Return what the model expects of the combined labels, and what was true of real panels like this one.
+
+    How often they were better than majority is not said where both are the same labels, and counted where it rests on
+    few panels.
+    """
     if combined.interval is None:
         return (
             "How good the labels are is not said: there are no real panels like this one whose truth is known. Label "
             "some items by hand to find out."
         )
     low, high = (f"{100 * end:.0f}" for end in combined.interval)
-    better = "" if combined.held is None else f", and better than majority on {100 * combined.held:.0f} of 100"
+    n_panels, compared = len(known.panels), known.comparisons["majority vote"].n_panels
+    few = compared < _FEW_PANELS
+    better = ""
+    if combined.held is not None and use != "majority":
+        times, of = (int(combined.held * compared), compared) if few else (round(100 * combined.held), 100)
+        better = f", and better than majority on {times} of {of}"
+    alike = f" ({compared} of them with more than two classes)" if few else ""
     return (
-        f"The model expects {percent(combined.balanced_accuracy)}; on {n_panels} real panels that looked like this "
-        f"the labels were right on {low} to {high} % of items{better}."
+        f"The model expects {percent(combined.balanced_accuracy)}; on {n_panels} real panels that looked like "
+        f"this{alike} the labels were right on {low} to {high} % of items{better}."
     )
 
 

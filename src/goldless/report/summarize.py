@@ -192,7 +192,7 @@ def _summary(
         effective_votes_interval=facts.effective_votes_interval,
         expected=expected,
         on_real_panels=on_real_panels(
-            expected[0], len(reference_class(opened.n_classes, opened.said is not None).panels)
+            expected[0], reference_class(opened.n_classes, opened.said is not None), diagnosis.use
         ),
         unexplained=facts.unexplained,
         differs_from_majority=facts.differs_from_majority,
