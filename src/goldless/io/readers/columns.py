@@ -60,7 +60,11 @@ def column_of(title: str, chunked: Any, name: str) -> Column:
         positions = positions.astype(np.int64)  # -1 is the last of them
     used = np.zeros(len(encoded.dictionary) + 1, dtype=bool)  # a dictionary may hold values that no row has
     used[positions] = True
-    values, lookup = _distinct(encoded.dictionary.filter(pa.array(used[:-1])))
+    values, lookup = _distinct(
+        encoded.dictionary if used[:-1].all() else encoded.dictionary.filter(pa.array(used[:-1]))
+    )
+    if len(values) == len(encoded.dictionary):  # every value is used and means something
+        return Column(title, positions.astype(np.int32, copy=False), values)
     code_of = np.full(len(used), -1, dtype=np.int32)
     code_of[:-1][used[:-1]] = lookup
     return Column(title, code_of[positions], values)
@@ -72,8 +76,9 @@ def _distinct(dictionary: Any) -> tuple[list, NDArray[np.int32]]:
         trimmed = pc.utf8_trim_whitespace(dictionary)
         known = pc.if_else(pc.is_in(trimmed, _TOKENS.cast(trimmed.type)), None, trimmed).dictionary_encode()
         return known.dictionary.to_pylist(), known.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    values = dictionary.to_pylist()
-    return _distinct_objects(values)
+    if pa.types.is_integer(dictionary.type):  # which are distinct already
+        return dictionary.to_pylist(), np.arange(len(dictionary), dtype=np.int32)
+    return _distinct_objects(dictionary.to_pylist())
 
 
 def _distinct_objects(values: Iterable[Any]) -> tuple[list, NDArray[np.int32]]:
