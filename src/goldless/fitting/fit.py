@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.errors import AmbiguousReadingWarning, warn_user
+from goldless.errors import AmbiguousGroupingWarning, warn_user
 from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_grouping, nearby_groupings
 from goldless.fitting.calibration import Calibration, calibrated_to, one_more_voter, with_labels
 from goldless.fitting.core import FitVotes
@@ -516,7 +516,7 @@ def _compare(
         ambiguous = is_open(settled, votes.table)
         verdict = describe_settled(settled, len(votes.core_voter))
     if ambiguous:
-        warn_user(verdict, AmbiguousReadingWarning)
+        warn_user(verdict, AmbiguousGroupingWarning)
     return Grouping(
         votes.shown_covariance,
         found.score,
