@@ -17,8 +17,9 @@ from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.ask import Questions, questions_of
 from goldless.fitting.core import as_counts
 from goldless.fitting.facts import Facts, KnownLabels
-from goldless.fitting.fit import FitOptions, fit_tree
+from goldless.fitting.fit import fit_tree
 from goldless.fitting.fitted import Alternative, Grouping
+from goldless.fitting.given_groups import FitOptions
 from goldless.fitting.moments import ImbalanceRule
 from goldless.fitting.panels import Panels, choose_panel, worthwhile_panels
 from goldless.fitting.paper import PaperOptions
