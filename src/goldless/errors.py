@@ -18,6 +18,7 @@ HINTS = {
     "scores": "are these scores? {kind:'scores'} takes numbers",
     "if-names": "{kind:'labels'} if they are names)",
     "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
+    "kind-ordinal": "{kind:'ordinal'} takes them for grades",
     "kind-labels": "{kind:'labels'} takes them for names of classes",
     "spelling": "spell them alike, or list the classes in {classes}",
     "one-type": "give all votes as one type",
