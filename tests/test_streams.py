@@ -22,7 +22,7 @@ from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import count_stream
 from references_votes import assert_looks_are_those_of_memory
 
-pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarning")  # not what is tested here
+pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousGroupingWarning")  # not what is tested here
 
 N_ITEMS = 3000
 ESTIMATORS = {
