@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TINY = 1e-300
 _N_CHUNKS = 16
 _SMALLEST_CHUNK = 4096  # fewer rows are not cut: that costs more in histograms than it saves
-FEW_PRODUCTS = 1 << 18  # in a pass: so many take numpy as long as a kernel, which would be compiled first
+_FEW_PRODUCTS = 1 << 18  # in a pass: so many take numpy as long as a kernel, which would be compiled first
 
 
 class GroupedCodes:
@@ -257,10 +257,15 @@ def _counts_of_lists(
 Grouped: TypeAlias = GroupedCodes | GroupedPatterns | GroupedRows
 
 
+def are_few(n_rows: int, n_voters: int, n_symbols: int) -> bool:
+    """Whether passes over so many rows need nothing compiled."""
+    return n_rows * n_voters * n_symbols**2 <= _FEW_PRODUCTS
+
+
 def grouped(table: PatternTable | SparseRows, groups: NDArray[np.int64], unseen: UnseenRows | None = None) -> Grouped:
     """Return a table ready for EM on a grouping, with the rows that are unseen."""
     if isinstance(table, SparseRows):
         return GroupedRows(table, groups, unseen)
-    if table.n_patterns * table.n_voters * table.n_symbols**2 <= FEW_PRODUCTS:
+    if are_few(table.n_patterns, table.n_voters, table.n_symbols):
         return GroupedCodes(table, groups, unseen)
     return GroupedPatterns(table, groups, unseen)

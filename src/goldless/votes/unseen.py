@@ -20,7 +20,7 @@ from goldless.kernels.sparse import SparseCodes, tally
 from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
-from goldless.votes.grouped import FEW_PRODUCTS, GroupedCodes, expected_of_lists
+from goldless.votes.grouped import GroupedCodes, are_few, expected_of_lists
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sparse import SparseRows
 from goldless.votes.votes import Votes
@@ -91,8 +91,7 @@ class UnseenRows:
     @cached_property
     def _few(self) -> Rows | None:
         """The patterns as a matrix, if they are so few that nothing need be compiled for them."""
-        n_rows, n_voters = self.codes.shape
-        return Rows.of(self.codes.dense(), 2) if n_rows * n_voters * 2**2 <= FEW_PRODUCTS else None
+        return Rows.of(self.codes.dense(), 2) if are_few(*self.codes.shape, 2) else None
 
     @cached_property
     def _layout(self) -> SparseLayout:
