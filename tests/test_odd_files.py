@@ -390,3 +390,34 @@ def test_the_way_out_can_be_pasted(tmp_path, capsys):
     assert said.endswith("name one, such as --question Answer.a")
     asked = said.rpartition("such as ")[2].split()
     assert main(["combine", str(tmp_path / "batch.csv"), *asked, "-o", str(tmp_path / "out.csv")]) == 0
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_cut_marks_variants_in_the_filter(several, tmp_path, capsys):
+    called = MARKS[MARKS.any(axis=1)]
+    contig = "HLA-A*01:01:01:01"  # a name with colons in it
+    if several:
+        (tmp_path / "in").mkdir()
+        for number, voter in enumerate(VOTERS):
+            lines = [f"{contig}\t{row}\t.\tA\tG\t.\tPASS\t.\n" for row in np.flatnonzero(called[:, number]) + 1]
+            (tmp_path / "in" / f"{voter}.vcf").write_text(CALLS + "".join(lines))
+    else:
+        who = [",".join(np.array(VOTERS)[marks]) for marks in called]
+        lines = [f"{contig}\t{row}\t.\tA\tG\t.\tq10\tCALLERS={names}\n" for row, names in enumerate(who, 1)]
+        (tmp_path / "in").write_text(CALLS + "".join(lines))
+    out = tmp_path / "out.vcf"
+    assert main(["combine", str(tmp_path / "in"), "--cut", "0.5", "-o", str(out)]) == 0
+    text = out.read_text()
+    assert '##FILTER=<ID=GoldlessLow,Description="GOLDLESS_P below 0.5">' in text
+    records = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    assert [(record[0], int(record[1])) for record in records] == [(contig, row + 1) for row in range(len(called))]
+    for record in records:
+        low = float(record[7].partition("GOLDLESS_P=")[2].partition(";")[0]) < 0.5
+        assert (
+            record[6]
+            == ({True: "GoldlessLow", False: "PASS"} if several else {True: "q10;GoldlessLow", False: "q10"})[low]
+        )
+    assert {"GoldlessLow", "PASS"} <= {record[6].removeprefix("q10;").replace("q10", "PASS") for record in records}
+    for cut, name in (("1.5", "out2.vcf"), ("0.5", "out.csv")):
+        assert main(["combine", str(tmp_path / "in"), "--cut", cut, "-o", str(tmp_path / name)]) == 1
+        assert "--cut" in capsys.readouterr().err
