@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.result import Expectation, GroupTest, OtherReading
@@ -120,13 +119,13 @@ def verdict(
     expected: dict[str, Expectation],
     cannot_tell: list[str],
     pvalues: tuple[float | None, float | None],
-    groups: NDArray[np.int64],
+    groups: tuple[tuple[int, ...], ...],
 ) -> Verdict:
     """Return which labels to use and why.
 
     What a model expects of majority, of one voter alone or of a fit without groups does not decide: on 75 real panels
     the combined labels were not worse where it expected less of them. ``pvalues`` are those of independence and of
-    the fit of the groups; ``groups`` those of all voters, copies among them.
+    the fit of the groups; ``groups`` those that are named, copies among them.
     """
     figures = [f"{_name(row, type(panel.model).__name__)} {_figure(row)}" for row in expected.values()]
     listed = f"expected balanced accuracy {', '.join(figures)}"
@@ -150,14 +149,10 @@ def verdict(
             f"Use the majority vote: it {same} and is easier to explain.",
             f"Use the majority vote, which {same} and is easier to explain: {listed}.",
         )
-    sizes, of_all = np.bincount(groups[panel.voters]), np.bincount(groups)
-    if (sizes > 1).any():
-        why = f"{sizes[sizes > 1].sum()} of {len(panel.voters)} voters echo others"
-        why += f" and independence is {_rejected(pvalues[0])}"
-        plain = (
-            f"{of_all[of_all > 1].sum()} of {len(groups)} voters echo others. A majority vote counts each of them; "
-            "the combined labels count a group once"
-        )
+    if groups:
+        echoing = f"{sum(map(len, groups))} of {panel.votes.n_voters} voters echo others"
+        why = f"{echoing} and independence is {_rejected(pvalues[0])}"
+        plain = f"{echoing}. A majority vote counts each of them; the combined labels count a group once"
     else:
         why = "the voters differ in accuracy"
         plain = "some voters are better than others, and the combined labels give them more weight"

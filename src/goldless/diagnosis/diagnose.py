@@ -151,10 +151,10 @@ def diagnose(
     expected = _on_real_panels(panel, expected, without)
     clear = correlations.clear()
     public = named_groups(panel, tests)
-    for name in ("one_more", "one_more_interval"):  # of the groups that are named, by their public number
+    for name in ("one_more", "one_more_interval"):  # of the groups that are named, by their place
         of_model = worth[name]
         worth[name] = {
-            int(public[test.voters[0]]): of_model[int(panel.latent.groups[test.voters[0]])]
+            public.index(test.voters): of_model[int(panel.latent.groups[test.voters[0]])]
             for test in tests
             if test.named
         }

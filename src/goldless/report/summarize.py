@@ -186,7 +186,7 @@ def _summary(
         ambiguous=facts.ambiguous,
         chance=rounded(facts.chance),
         n_groups=len(groups),
-        n_sources=int(diagnosis.groups.max()) + 1,
+        n_sources=len(diagnosis.voters) - sum(len(group) - 1 for group in diagnosis.groups),
         n_echoing=sum(len(group.voters) for group in groups),
         effective_votes=facts.effective_votes,
         effective_votes_interval=facts.effective_votes_interval,
