@@ -15,7 +15,7 @@ from typing import Any
 
 if _TYPE_CHECKING:
     from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis, audit, compare, diagnose
-    from goldless.errors import AmbiguousReadingWarning, LabelsAtRiskWarning, VotesError, VotesWarning
+    from goldless.errors import AmbiguousGroupingWarning, LabelsAtRiskWarning, VotesError, VotesWarning
     from goldless.estimators.dawid_skene import DawidSkene
     from goldless.estimators.ensemble import VoterEnsemble
     from goldless.estimators.latent import LatentSML
@@ -41,7 +41,7 @@ if _TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "AmbiguousReadingWarning",
+    "AmbiguousGroupingWarning",
     "AuditOutcome",
     "AuditPlan",
     "Comparison",
@@ -116,7 +116,7 @@ _HOME = {
         "goldless.io.files": ("read_votes",),
         "goldless.votes.votes": ("Votes",),
         "goldless.io.open": ("VoteStream",),
-        "goldless.errors": ("AmbiguousReadingWarning", "LabelsAtRiskWarning", "VotesError", "VotesWarning"),
+        "goldless.errors": ("AmbiguousGroupingWarning", "LabelsAtRiskWarning", "VotesError", "VotesWarning"),
     }.items()
     for name in names
 }
@@ -126,6 +126,11 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for: a worker of a cluster that counts votes needs few of them."""
     if name == "report":  # a room that can be called
         return _import_module("goldless.report")
+    if name == "AmbiguousReadingWarning":
+        from goldless.errors import warn_user
+
+        warn_user(f"{name} is now AmbiguousGroupingWarning; the old name goes in the next version.", FutureWarning)
+        return __getattr__("AmbiguousGroupingWarning")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(_HOME[name]), name)

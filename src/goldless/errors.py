@@ -206,6 +206,16 @@ def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def renamed(old: str, new: str) -> Any:
+    """Return a property under the name an attribute had in an earlier version, which says its name of today."""
+
+    def value(self: Any) -> Any:
+        warn_user(f"{old} is now {new}; the old name goes in the next version.", FutureWarning)
+        return getattr(self, new)
+
+    return property(value, doc=f"The name of ``{new}`` in earlier versions.")
+
+
 class LabelsAtRiskWarning(VotesWarning):
     """Labels of votes like these went badly wrong more often than others, and the message says what to do first.
 
@@ -217,12 +227,12 @@ class LabelsAtRiskWarning(VotesWarning):
     """
 
 
-class AmbiguousReadingWarning(VotesWarning):
+class AmbiguousGroupingWarning(VotesWarning):
     """Two groupings explain the votes almost equally well, and the message says what would decide.
 
     Examples
     --------
     >>> import goldless as gl
-    >>> issubclass(gl.AmbiguousReadingWarning, gl.VotesWarning)
+    >>> issubclass(gl.AmbiguousGroupingWarning, gl.VotesWarning)
     True
     """

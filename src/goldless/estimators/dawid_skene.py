@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from goldless.estimators import incremental
 from goldless.estimators.tree import TreeEstimator
-from goldless.fitting.fit import FitOptions, fit_independent
+from goldless.fitting.fit import fit_independent
+from goldless.fitting.given_groups import FitOptions
 
 
 class DawidSkene(TreeEstimator):

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.estimators import incremental
 from goldless.estimators.tree import TreeEstimator
-from goldless.fitting.fit import FitOptions, fit_moments
+from goldless.fitting.fit import fit_moments
+from goldless.fitting.given_groups import FitOptions
 from goldless.fitting.moments import ImbalanceRule
 
 
