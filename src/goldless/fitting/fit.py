@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import AmbiguousGroupingWarning, warn_user
-from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_grouping, nearby_groupings
+from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_grouping, nearby_groupings, other_groupings
 from goldless.fitting.believe import believe
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.fitting.core import FitVotes
@@ -51,7 +51,10 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
     found = find_groups(votes, options.structure, options.n_groups)
     found, fit, guard = believe(votes, options, found)
     prior, model = fit.prior, fit.result.model
-    groupings = () if found.structure is None else tuple(reading.groups for reading in found.structure.readings)
+    groupings: tuple[NDArray[np.int64], ...] = ()
+    if found.structure is not None:  # the best of the search, which need not be what is used, and its rivals
+        chosen, others = other_groupings(found.structure, model.groups)
+        groupings = tuple(reading.groups for reading in (chosen, *others))
     settled = settle(votes, facts, model, groupings, prior) if known and facts is not None else None
     if settled is not None:
         model = settled.candidates[settled.best]

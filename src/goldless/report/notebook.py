@@ -261,11 +261,9 @@ def _of_explanation(why: Explanation) -> str:
 
 @html_of.register
 def _of_questions(questions: Questions) -> str:
-    enough = questions.enough
-    lines = {None: "No number of labels is likely to settle which grouping is right.", 0: "The groupings agree."}
     return _small(
         title=f"{len(questions.rows)} items worth a label.",
-        lines=[lines.get(enough, f"About {enough} such labels are likely to settle which grouping is right.")],
+        lines=[questions.sentence],
         head=["item", "doubt", "groupings differ"],
         rows=[
             [str(item), _percent(doubt), "yes" if divided else "no"]

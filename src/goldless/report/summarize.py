@@ -192,7 +192,9 @@ def _summary(
         effective_votes_interval=facts.effective_votes_interval,
         expected=expected,
         on_real_panels=on_real_panels(
-            expected[0], reference_class(opened.n_classes, opened.said is not None), diagnosis.use
+            expected[0],
+            reference_class(opened.n_classes, opened.said is not None),
+            facts.differs_from_majority / votes.n_items,
         ),
         unexplained=facts.unexplained,
         differs_from_majority=facts.differs_from_majority,
