@@ -16,6 +16,7 @@ import goldless as gl
 from goldless.cli import main
 from goldless.errors import VotesError
 from goldless.votes.dask import DaskEngine
+from references_votes import assert_looks_are_those_of_memory
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
 
@@ -85,6 +86,15 @@ def test_a_dask_frame_is_the_frame_and_only_small_arrays_come_back(client, frame
     np.testing.assert_array_equal(model.predict(votes), in_memory.predict(frame))
 
 
+def test_what_is_seen_of_single_items_on_a_cluster_is_what_is_seen_in_memory(client):
+    import dask.dataframe as dd
+
+    X, _ = gl.simulate_votes(1500, groups=[4] + [1] * 6, missing_rate=0.1, random_state=0)
+    names = [f"case {i:04d}" for i in range(1500)]
+    frame = pd.DataFrame(X, index=names, columns=[f"voter {i}" for i in range(10)])
+    assert_looks_are_those_of_memory(dd.from_pandas(frame, npartitions=3, sort=False), frame)
+
+
 def test_a_killed_worker_changes_nothing(client, frame, in_memory, monkeypatch):
     import dask.dataframe as dd
 
@@ -128,7 +138,7 @@ def test_three_classes_one_of_them_late(kind, request, tmp_path, monkeypatch):
     import dask.bag as db
     import dask.dataframe as dd
 
-    warnings.simplefilter("ignore", gl.AmbiguousReadingWarning)  # until pytest resets it after the test
+    warnings.simplefilter("ignore", gl.AmbiguousGroupingWarning)  # until pytest resets it after the test
     words = late_words()
     if kind != "without a cluster":
         client = request.getfixturevalue("client")

@@ -1,6 +1,13 @@
 """Files and options that once ended in a traceback or in half a result: now one line, or a whole result."""
 
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import goldless as gl
@@ -92,3 +99,325 @@ def test_damage_inside_a_zip_file(name, tmp_path):
     (tmp_path / name).write_bytes(bytes(data))
     with pytest.raises(gl.VotesError, match=name):
         gl.read_votes(tmp_path / name)
+
+
+# -- tables as people save them -----------------------------------------------------------------------------
+
+VOTERS = ("ann", "bob", "cat", "dan")
+MARKS = np.random.default_rng(3).random((12, 4)) < 0.5  # what each voter says of each item
+
+
+def table(yes="yes", no="no", cut=",", end="\n", head=True, more=(), gap=None):
+    """Return a wide table as text; ``more`` are columns (name, value of a row), ``gap`` stands for two votes."""
+    lines = [cut.join(["id", *VOTERS, *(name for name, _ in more)])] if head else []
+    for row, marks in enumerate(MARKS):
+        cells = [yes if mark else no for mark in marks]
+        if gap is not None and row in (2, 5):
+            cells[1] = gap
+        lines.append(cut.join([f"q{row}", *cells, *(str(value(row)) for _, value in more)]))
+    return end.join(lines) + end
+
+
+def zipped(**files):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name if name == "README" else f"{name}.csv", text)
+    return stream.getvalue()
+
+
+SAVED = {
+    "bom.csv": b"\xef\xbb\xbf" + table().encode(),
+    "utf-16.csv": table().encode("utf-16"),
+    "old mac.csv": table(end="\r").encode(),
+    "windows.csv": table(end="\r\n").encode(),
+    "semicolons.csv": table(cut=";").encode(),
+    "excel.csv": ("sep=;\n" + table(cut=";")).encode(),
+    "comments.csv": ("# made in March\n# by a tool, as it says\n" + table()).encode(),
+    "header is a comment.csv": ("# made in March\n#" + table()).encode(),
+    "title.csv": ("Votes of March\n\n" + table()).encode(),
+    "title cells.csv": ("Votes,,,,\n" + table()).encode(),
+    "comma at the end.csv": table().replace("\n", ",\n").encode(),
+    "no header.csv": table(head=False).encode(),
+    "votes.csv.gz": gzip.compress(table().encode()),
+    "votes.csv.bz2": bz2.compress(table().encode()),
+    "votes.csv.xz": lzma.compress(table().encode()),
+    "votes.csv.zst": pa.compress(table().encode(), codec="zstd", asbytes=True),
+    "packed, and its name does not say so.csv": gzip.compress(table().encode()),
+}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("name", SAVED)
+def test_tables_as_people_save_them(name, engine, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(SAVED[name])
+    if engine == "memory":
+        found = gl.read_votes(path)
+        np.testing.assert_array_equal(found.votes.codes, MARKS)
+        assert found.items.tolist() == [f"q{row}" for row in range(12)]
+        assert [str(note) for note in found.notes] == []
+    else:
+        named = gl.VoteStream(path).find_rows(["q11"])
+        assert named == {"q11": 11}
+        labels = gl.MajorityVote().fit(gl.VoteStream(path)).predict(gl.VoteStream(path))
+        np.testing.assert_array_equal(
+            labels, gl.MajorityVote().fit(MARKS).predict(MARKS).astype(int).choose(["no", "yes"])
+        )
+
+
+def test_a_zip_file_is_read_as_the_folder_it_packs(tmp_path):
+    (tmp_path / "one.zip").write_bytes(zipped(votes=table(), README="votes of March"))
+    np.testing.assert_array_equal(gl.read_votes(tmp_path / "one.zip").votes.codes, MARKS)
+    files = {
+        voter: "id,vote\n" + "".join(f"q{row},{'ny'[int(mark)]}\n" for row, mark in enumerate(MARKS[:, number]))
+        for number, voter in enumerate(VOTERS)
+    }
+    (tmp_path / "many.zip").write_bytes(zipped(**files))
+    found = gl.read_votes(tmp_path / "many.zip")
+    assert found.voters == list(VOTERS)
+    np.testing.assert_array_equal(found.votes.codes, MARKS)
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+@pytest.mark.parametrize("gap", ["", "NA", "n/a", ".", "-", "--", "?", "#N/A", "null", "ABSTAIN"])
+@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), ("1", "0")])
+def test_what_people_write_where_there_is_no_vote(gap, yes, no, engine, tmp_path):
+    (tmp_path / "votes.csv").write_text(table(yes, no, gap=gap))
+    expected = np.where(MARKS, 1, 0)
+    expected[[2, 5], 1] = -1
+    source = engine(tmp_path / "votes.csv")
+    model = gl.DawidSkene().fit(source)
+    plain = gl.DawidSkene(missing=-1).fit(expected)
+    assert [str(label) for label in model.classes_] == [no, yes]
+    np.testing.assert_allclose(model.predict_proba(source), plain.predict_proba(expected), atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+@pytest.mark.parametrize("yes", ["+", "x"])
+def test_signs_are_labels(yes, engine, tmp_path):
+    (tmp_path / "votes.csv").write_text(table(yes, "-"))
+    model = gl.MajorityVote().fit(engine(tmp_path / "votes.csv"))
+    assert sorted(model.classes_) == sorted([yes, "-"])
+    expected = gl.MajorityVote().fit(MARKS).predict(MARKS)
+    labels = model.predict(engine(tmp_path / "votes.csv"))
+    tied = MARKS.sum(axis=1) == 2
+    np.testing.assert_array_equal((labels == yes)[~tied], expected[~tied])
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+def test_words_that_may_mean_no_vote_are_said(engine, tmp_path, recwarn):
+    (tmp_path / "votes.csv").write_text(table(gap="unknown"))
+    source = engine(tmp_path / "votes.csv")
+    notes = getattr(source, "notes", ())
+    if engine is gl.VoteStream:
+        source.open()
+        notes = [warning.message for warning in recwarn]
+    said = " ".join(map(str, notes))
+    assert "'unknown' was read as a class; if it means 'no vote', pass missing='unknown'" in said
+
+
+def test_percentages_and_decimal_commas_are_numbers(tmp_path):
+    numbers = np.random.default_rng(1).integers(0, 101, (40, 3))
+    plain = "a,b,c\n" + "".join(",".join(f"{v / 100:.2f}" for v in row) + "\n" for row in numbers)
+    percent = "a,b,c\n" + "".join(",".join(f"{v} %" for v in row) + "\n" for row in numbers)
+    commas = "a;b;c\n" + "".join(";".join(f"{v / 100:.2f}".replace(".", ",") for v in row) + "\n" for row in numbers)
+    for name, text in {"plain": plain, "percent": percent, "commas": commas}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    expected = gl.read_votes(tmp_path / "plain.csv")
+    for name, said in (("percent", "Percentages were read"), ("commas", "were read as decimal points")):
+        found = gl.read_votes(tmp_path / f"{name}.csv")
+        np.testing.assert_allclose(found.votes.answers, expected.votes.answers)
+        assert any(said in str(note) for note in found.notes)
+        with pytest.warns(gl.VotesWarning, match=said):
+            labels = gl.LatentSML().fit(gl.VoteStream(tmp_path / f"{name}.csv")).predict(found)
+        np.testing.assert_array_equal(labels, gl.LatentSML().fit(expected).predict(expected))
+
+
+def test_choices_with_a_comma_are_no_decimal_numbers(tmp_path):
+    texts = ["1", "2", "1,2"]
+    lines = [";".join(texts[(row * k) % 3] for k in (1, 2, 1)) for row in range(9)]
+    (tmp_path / "votes.csv").write_text("\n".join(["a;b;c", *lines]))
+    assert gl.read_votes(tmp_path / "votes.csv").votes.classes.tolist() == ["1", "1,2", "2"]
+
+
+BESIDE = {
+    "cost": lambda row: row / 11,  # from 0 to 1, both among them
+    "ann_confidence": lambda row: 1 - row / 20,
+    "latency_ms": lambda row: 100 * row,
+    "majority_vote": lambda row: row % 2,
+    "goldless_p": lambda row: row / 11,
+    "correct": lambda row: row % 2,
+}
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+@pytest.mark.parametrize("name", BESIDE)
+def test_numbers_beside_votes_are_no_voters(name, engine, tmp_path, recwarn):
+    (tmp_path / "votes.csv").write_text(table("1", "0", more=[(name, BESIDE[name])]))
+    source = engine(tmp_path / "votes.csv")
+    assert list(gl.MajorityVote().fit(source).feature_names_in_) == list(VOTERS)
+    notes = [w.message for w in recwarn] if engine is gl.VoteStream else source.notes
+    assert len(notes) == 1
+    assert repr(name) in str(notes[0])
+
+
+def test_probabilities_beside_votes_may_be_voters(tmp_path):
+    (tmp_path / "votes.csv").write_text(table("1", "0", more=[("eve", lambda row: row / 11)]))
+    assert gl.read_votes(tmp_path / "votes.csv").voters == [*VOTERS, "eve"]
+
+
+def test_rows_of_one_name_and_a_line_of_totals_are_said(tmp_path):
+    (tmp_path / "twice.csv").write_text(table() + table(head=False)[:1] + "0,yes,no,yes,no\n")
+    (note,) = gl.read_votes(tmp_path / "twice.csv").notes
+    assert str(note) == "1 row repeats a name in column 'id'; each row was read as an item of its own."
+    (tmp_path / "total.csv").write_text(table() + "Total,5,6,7,8\n")
+    (note,) = gl.read_votes(tmp_path / "total.csv").notes
+    assert "are numbers: '5', '6', '7', '8'; is a line no item?" in str(note)
+
+
+def test_a_ragged_line_below_comments_is_named(tmp_path):
+    (tmp_path / "votes.csv").write_text("# one\n# two\n" + table() + "q99,yes\n")
+    with pytest.raises(gl.VotesError, match="line 16 has 2 fields where the first line has 5"):
+        gl.read_votes(tmp_path / "votes.csv")
+
+
+# -- folders, objects and calls as people have them ---------------------------------------------------------
+
+
+def yes_no(mark):
+    return "yes" if mark else "no"
+
+
+def rows_of(number):
+    """Return item and vote of a voter on every item."""
+    return [(f"q{row}", yes_no(mark)) for row, mark in enumerate(MARKS[:, number])]
+
+
+FILES_OF_A_VOTER = {
+    "text beside": ("id,text,label", lambda number, item, vote: f"{item},some text of {item},{vote}"),
+    "confidence beside": ("id,label,confidence", lambda number, item, vote: f"{item},{vote},0.{number}{item[1:]}"),
+    "reasons beside": ("question_id,prediction,reason", lambda number, item, vote: f"{item},{vote},r{number}{item}"),
+    "truth beside": ("id,target,label", lambda number, item, vote: f"{item},yes,{vote}"),
+}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("case", FILES_OF_A_VOTER)
+def test_a_folder_of_voters_with_more_than_votes_in_their_files(case, engine, tmp_path):
+    head, line = FILES_OF_A_VOTER[case]
+    for number, voter in enumerate(VOTERS):
+        body = [line(number, item, vote) for item, vote in rows_of(number)]
+        (tmp_path / f"{voter}.csv").write_text("\n".join([head, *body]))
+    found = gl.read_votes(tmp_path) if engine == "memory" else gl.VoteStream(tmp_path).open
+    if engine == "stream":
+        with pytest.warns(gl.VotesWarning, match="Left out"):
+            found = found()
+    assert list(found.voters) == list(VOTERS)
+    codes = found.votes.codes if engine == "memory" else found.codes
+    np.testing.assert_array_equal(codes, MARKS)
+
+
+def test_parts_of_a_wide_table_with_row_numbers_stay_parts(tmp_path):
+    head, *lines = table().splitlines()
+    for part in range(3):
+        body = [f"{row},{line}" for row, line in enumerate(lines[4 * part : 4 * part + 4])]
+        (tmp_path / f"part-{part}.csv").write_text("\n".join([f",{head}", *body]))
+    np.testing.assert_array_equal(gl.read_votes(tmp_path).votes.codes, MARKS)
+
+
+def test_of_several_fields_of_each_voter_the_vote_is_read():
+    records = [
+        {
+            "id": row,
+            "judged": {
+                v: {"score": row / 9, "verdict": yes_no(m), "why": f"r{row}"} for v, m in zip(VOTERS, ms, strict=True)
+            },
+        }
+        for row, ms in enumerate(MARKS)
+    ]
+    found = gl.read_votes(records)
+    assert found.voters == list(VOTERS)
+    np.testing.assert_array_equal(found.votes.codes, MARKS)
+    assert "Of each voter 'verdict' was read; left out: 'score', 'why'." in map(str, found.notes)
+    for record in records:
+        record["judged"] = {v: {"one": f["verdict"], "two": f["verdict"]} for v, f in record["judged"].items()}
+    with pytest.raises(
+        gl.VotesError, match="holds 2 fields for each voter: 'one', 'two'; name the columns of the others"
+    ):
+        gl.read_votes(records)
+
+
+CALLS = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+
+
+def test_contigs_with_and_without_chr_are_one(tmp_path):
+    for number, voter in enumerate(VOTERS):
+        contig = "chr1" if number < 2 else "1"
+        lines = [f"{contig}\t{100 + row}\t.\tA\tG\t.\tPASS\t.\n" for row in np.flatnonzero(MARKS[:, number])]
+        (tmp_path / f"{voter}.vcf").write_text(CALLS + "".join(lines))
+    found = gl.read_votes(tmp_path)
+    called = MARKS.any(axis=1)
+    np.testing.assert_array_equal(found.votes.codes, MARKS[called])
+    assert {item.partition(":")[0] for item in found.items} == {"chr1"}
+    assert "'1' and 'chr1' were read as one contig." in map(str, found.notes)
+
+
+@pytest.mark.parametrize("tag", ["CALLERS", "SUPP_VEC", "set"])
+def test_callers_that_the_header_does_not_declare(tag, tmp_path):
+    words = {
+        "CALLERS": lambda marks: ",".join(np.array(VOTERS)[marks]),
+        "SUPP_VEC": lambda marks: "".join(map(str, marks.astype(int))),
+        "set": lambda marks: "Intersection" if marks.all() else "-".join(np.array(VOTERS)[marks]),
+    }
+    called = MARKS[MARKS.any(axis=1)]
+    lines = [f"1\t{row}\t.\tA\tG\t.\tPASS\t{tag}={words[tag](marks)}\n" for row, marks in enumerate(called, 1)]
+    (tmp_path / "calls.vcf").write_text(CALLS + "".join(lines))
+    found = gl.read_votes(tmp_path / "calls.vcf")
+    order = range(4) if tag == "SUPP_VEC" else [VOTERS.index(voter) for voter in found.voters]
+    np.testing.assert_array_equal(found.votes.codes, called[:, list(order)])
+
+
+def test_the_way_out_can_be_pasted(tmp_path, capsys):
+    votes = "HITId,WorkerId,Answer.a,Answer.b\n" + "".join(
+        f"h{row},{voter},{yes_no(mark)},{yes_no(not mark)}\n"
+        for row, marks in enumerate(MARKS)
+        for voter, mark in zip(VOTERS, marks, strict=True)
+    )
+    (tmp_path / "batch.csv").write_text(votes)
+    assert main(["inspect", str(tmp_path / "batch.csv")]) == 1
+    said = capsys.readouterr().err.strip()
+    assert said.endswith("name one, such as --question Answer.a")
+    asked = said.rpartition("such as ")[2].split()
+    assert main(["combine", str(tmp_path / "batch.csv"), *asked, "-o", str(tmp_path / "out.csv")]) == 0
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_cut_marks_variants_in_the_filter(several, tmp_path, capsys):
+    called = MARKS[MARKS.any(axis=1)]
+    contig = "HLA-A*01:01:01:01"  # a name with colons in it
+    if several:
+        (tmp_path / "in").mkdir()
+        for number, voter in enumerate(VOTERS):
+            lines = [f"{contig}\t{row}\t.\tA\tG\t.\tPASS\t.\n" for row in np.flatnonzero(called[:, number]) + 1]
+            (tmp_path / "in" / f"{voter}.vcf").write_text(CALLS + "".join(lines))
+    else:
+        who = [",".join(np.array(VOTERS)[marks]) for marks in called]
+        lines = [f"{contig}\t{row}\t.\tA\tG\t.\tq10\tCALLERS={names}\n" for row, names in enumerate(who, 1)]
+        (tmp_path / "in").write_text(CALLS + "".join(lines))
+    out = tmp_path / "out.vcf"
+    assert main(["combine", str(tmp_path / "in"), "--cut", "0.5", "-o", str(out)]) == 0
+    text = out.read_text()
+    assert '##FILTER=<ID=GoldlessLow,Description="GOLDLESS_P below 0.5">' in text
+    records = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    assert [(record[0], int(record[1])) for record in records] == [(contig, row + 1) for row in range(len(called))]
+    for record in records:
+        low = float(record[7].partition("GOLDLESS_P=")[2].partition(";")[0]) < 0.5
+        assert (
+            record[6]
+            == ({True: "GoldlessLow", False: "PASS"} if several else {True: "q10;GoldlessLow", False: "q10"})[low]
+        )
+    assert {"GoldlessLow", "PASS"} <= {record[6].removeprefix("q10;").replace("q10", "PASS") for record in records}
+    for cut, name in (("1.5", "out2.vcf"), ("0.5", "out.csv")):
+        assert main(["combine", str(tmp_path / "in"), "--cut", cut, "-o", str(tmp_path / name)]) == 1
+        assert "--cut" in capsys.readouterr().err

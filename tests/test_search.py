@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import goldless as gl
 from goldless.maths.checks import relabel
+from goldless.maths.structure import search
 from goldless.maths.structure.descent import Covariances, Grouping
 from goldless.maths.structure.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
 from goldless.maths.structure.prices import group_prices, weak_group_prices
@@ -171,7 +172,7 @@ def test_half_and_half_is_always_ambiguous():
     """Two readings tie exactly when the group is as large as the rest, and the user is told."""
     for seed in range(8):
         X, _ = gl.simulate_votes(10_000, [10] + [1] * 10, random_state=seed)
-        with pytest.warns(gl.AmbiguousReadingWarning, match="a few labelled items, a known class balance or one"):
+        with pytest.warns(gl.AmbiguousGroupingWarning, match="a few labelled items, a known class balance or one"):
             model = gl.LatentSML().fit(X)
         assert model.ambiguous_
         assert "almost equally well" in model.verdict_
@@ -205,12 +206,12 @@ def test_readings_are_reported_with_margins_and_changes():
     X, _ = gl.simulate_votes(10_000, [5] + [1] * 15, random_state=0)
     model = gl.LatentSML().fit(X)
     assert not model.ambiguous_
-    assert model.rootings_
-    for rooting in model.rootings_:
+    assert model.alternatives_
+    for rooting in model.alternatives_:
         assert rooting.groups.shape == (20,)
         assert rooting.margin >= 0
         assert 0 <= rooting.labels_changed <= 1
-    margins = [rooting.margin for rooting in model.rootings_]
+    margins = [rooting.margin for rooting in model.alternatives_]
     assert margins == sorted(margins)
 
 
@@ -261,7 +262,7 @@ def test_a_model_with_subtypes_survives_saving(tmp_path):
     model.save(tmp_path / "model.json")
     loaded = gl.load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    assert len(loaded.rootings_) == len(model.rootings_)
+    assert len(loaded.alternatives_) == len(model.alternatives_)
     majority = gl.MajorityVote().fit_predict(X)
     assert gl.balanced_error(y.astype(int), model.predict(X)) <= gl.balanced_error(y.astype(int), majority)
 
@@ -357,11 +358,11 @@ def test_which_of_two_pairs_echoes_is_left_open():
         class_balance=0.5,
     )
     codes = model.sample(20_000, 3)[0]
-    with pytest.warns(gl.AmbiguousReadingWarning):
+    with pytest.warns(gl.AmbiguousGroupingWarning):
         fitted = gl.LatentSML().fit(codes)
-    assert fitted.rootings_[0].margin == pytest.approx(0.0, abs=1e-3)
+    assert fitted.alternatives_[0].margin == pytest.approx(0.0, abs=1e-3)
     others = {tuple(other) for other in indistinguishable(fitted.groups_)}
-    assert {tuple(rooting.groups) for rooting in fitted.rootings_[:1]} <= others
+    assert {tuple(rooting.groups) for rooting in fitted.alternatives_[:1]} <= others
 
 
 def test_nine_voters_are_enumerated(rng):
@@ -420,7 +421,7 @@ def test_one_group_larger_than_the_rest_is_read_the_other_way_round():
     model = gl.LatentSML().fit(X)
     np.testing.assert_array_equal(model.groups_, rerootings(truth.groups)[0])
     assert "fits equally well" in model.verdict_
-    assert any(np.array_equal(rooting.groups, truth.groups) for rooting in model.rootings_)
+    assert any(np.array_equal(rooting.groups, truth.groups) for rooting in model.alternatives_)
 
 
 def test_near_duplicates_change_hardly_anything():
@@ -503,3 +504,33 @@ def test_a_lower_price_finds_weaker_groups(rng):
     estimate = covariance_of(model, 1000, rng)
     weak, extended = (search_structure(estimate, 1000, prices=p) for p in (weak_group_prices(14, 1000), None))
     assert voters_in_groups(weak.groups) >= voters_in_groups(extended.groups)
+
+
+def test_linear_algebra_has_one_thread_during_the_search_and_as_many_as_before_after_it(rng, monkeypatch):
+    """The user's process is left as it was, also if the search fails."""
+    from threadpoolctl import ThreadpoolController
+
+    def n_threads():
+        libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        return [library.num_threads for library in libraries]
+
+    estimate = PairTables.of(rng.integers(0, 2, (500, 12)).astype(np.int8)).covariance()
+    during, before = [], n_threads()
+    linkage_starts = search._Problem.linkage_starts
+
+    def watched(problem, price):
+        during.append(n_threads())
+        return linkage_starts(problem, price)
+
+    monkeypatch.setattr(search._Problem, "linkage_starts", watched)
+    search_structure(estimate, 500)
+    assert n_threads() == before
+    assert set(during[0]) <= {1}
+
+    def failing(problem, price):
+        raise MemoryError
+
+    monkeypatch.setattr(search._Problem, "linkage_starts", failing)
+    with pytest.raises(MemoryError):
+        search_structure(estimate, 500)
+    assert n_threads() == before

@@ -19,12 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
-from scipy.stats import chi2
+from scipy.special import chdtrc, chdtri, gammaln
 
 from goldless.diagnosis.refit import PanelVotes
 from goldless.diagnosis.result import GroupTest
-from goldless.maths.checks import relabel
+from goldless.maths.structure.partitions import groups_of_two_or_more
 from goldless.maths.tree import TreeModel
 from goldless.progress import tell
 
@@ -46,15 +45,15 @@ def judge_groups(panel: PanelVotes, rng: np.random.Generator) -> tuple[GroupTest
     return tuple(judged)
 
 
-def named_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> NDArray[np.int64]:
-    """Return the groups of all voters of which only those that are named are left; exact copies stay together."""
+def named_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the columns of the groups that are named, the largest first; exact copies are a group too."""
     groups = panel.latent.n_voters + np.where(
         told_copies(panel), panel.latent.copy_of, np.arange(panel.votes.n_voters)
     )
     for number, test in enumerate(tests):
         if test.named:
             groups[list(test.voters)] = number
-    return relabel(groups)
+    return groups_of_two_or_more(groups)
 
 
 def told_copies(panel: PanelVotes) -> NDArray[np.bool_]:
@@ -130,14 +129,15 @@ def _choices(n_voters: int, size: int) -> float:
 
 def _family_wise(panel: PanelVotes, size: int, gain: float) -> float:
     """Return the p-value of a gain in log-likelihood, corrected for the choice of the group."""
-    log_p = chi2.logsf(2 * max(gain, 0.0) / panel.overdispersion, _parameters(panel))
+    with np.errstate(divide="ignore"):  # of a very large gain it is zero
+        log_p = np.log(chdtrc(_parameters(panel), 2 * max(gain, 0.0) / panel.overdispersion))
     return float(np.exp(min(log_p + _choices(len(panel.voters), size), 0.0)))
 
 
 def _needed_gain(panel: PanelVotes, size: int) -> float:
     """Return the gain in log-likelihood from which on a group of a size is told from chance."""
     log_p = np.log(LEVEL) - _choices(len(panel.voters), size)
-    return float(panel.overdispersion * chi2.isf(np.exp(max(log_p, -700.0)), _parameters(panel)) / 2)
+    return float(panel.overdispersion * chdtri(_parameters(panel), np.exp(max(log_p, -700.0))) / 2)
 
 
 def _parameters(panel: PanelVotes) -> int:

@@ -9,8 +9,15 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.errors import AmbiguousReadingWarning, warn_user
-from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_grouping, nearby_groupings
+from goldless.errors import AmbiguousGroupingWarning, warn_user
+from goldless.fitting.alternatives import (
+    NOTABLE_CHANGE,
+    describe_grouping,
+    describe_undecided,
+    nearby_groupings,
+    other_groupings,
+    undecided_by,
+)
 from goldless.fitting.believe import believe
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.fitting.core import FitVotes
@@ -34,7 +41,6 @@ from goldless.fitting.unseen import add_unseen, seen_if, unseen_of
 from goldless.kernels.sparse import codes_of_voters
 from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.spectral import spectral_loadings
-from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
 from goldless.maths.tree import TreeModel, merge_copies
 from goldless.votes.passes import VoteSums
@@ -51,7 +57,10 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
     found = find_groups(votes, options.structure, options.n_groups)
     found, fit, guard = believe(votes, options, found)
     prior, model = fit.prior, fit.result.model
-    groupings = () if found.structure is None else tuple(reading.groups for reading in found.structure.readings)
+    groupings: tuple[NDArray[np.int64], ...] = ()
+    if found.structure is not None:  # the best of the search, which need not be what is used, and its rivals
+        chosen, others = other_groupings(found.structure, model.groups)
+        groupings = tuple(reading.groups for reading in (chosen, *others))
     settled = settle(votes, facts, model, groupings, prior) if known and facts is not None else None
     if settled is not None:
         model = settled.candidates[settled.best]
@@ -245,15 +254,17 @@ def _compare(
     structure = found.structure
     others = () if structure is None else nearby_groupings(votes.sums, model, structure, prior)
     guarded = guard is not None and not guard.kept
-    if settled is None:
+    if settled is None and structure is not None and found.undecided is not None:
+        ambiguous, verdict = True, describe_undecided(structure.groups, found.undecided)
+    elif settled is None:
         nearest = next((other for other in others if other.labels_changed > NOTABLE_CHANGE), None)
-        ambiguous = nearest is not None and nearest.margin < UNDECIDED_MARGIN and not guarded
+        ambiguous = undecided_by(others) is not None and not guarded
         verdict = describe_grouping(votes, model.groups, nearest, ambiguous, structure, guarded)
     else:
         ambiguous = is_open(settled, votes.table)
         verdict = describe_settled(settled, len(votes.core_voter))
     if ambiguous:
-        warn_user(verdict, AmbiguousReadingWarning)
+        warn_user(verdict, AmbiguousGroupingWarning)
     return Grouping(
         votes.shown_covariance,
         found.score,
