@@ -69,6 +69,20 @@ def test_pages_show_what_their_code_prints(page):
         )
 
 
+def test_the_tutorial_runs_and_shows_what_it_prints():
+    """After a change on purpose: python docs/notebook.py --write."""
+    tutorial = load(ROOT / "docs" / "notebook.py")
+    stored = json.loads(tutorial.NOTEBOOK.read_text())
+    assert tutorial.page(stored) == tutorial.PAGE.read_text()
+    for cell, outputs in tutorial.executed(stored):
+        shown, printed = tutorial.words(cell["outputs"]), tutorial.words(outputs)
+        block = pages.Block("python", "", "", 0, 0)
+        assert pages.Step(block, printed, pages.Block("text", "Output", shown, 0, 0)).agrees, printed
+        assert [sorted(one.get("data", ())) for one in cell["outputs"]] == [
+            sorted(one.get("data", ())) for one in outputs
+        ]
+
+
 def test_the_last_digit_may_be_one_off():
     """And nothing else: neither a word, nor a whole number, nor a digit by two."""
 
