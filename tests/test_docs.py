@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import goldless
-from research.benchmarks import cost_page
+from research.benchmarks import board, cost_page
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
@@ -107,9 +107,10 @@ def test_blocks_that_do_not_run_are_few():
 
 
 def test_every_block_has_a_language_that_is_known():
+    known = ("python", "bash", "text", "csv", "json", "yaml")
     for page in pages.pages():
         for block in pages.blocks(page.read_text()):
-            assert block.language in ("python", "bash", "text", "csv", "json"), f"{page.name}, line {block.first}"
+            assert block.language in known, f"{page.name}, line {block.first}"
 
 
 @pytest.mark.parametrize("page", [README, *pages.pages()], ids=lambda page: page.stem)
@@ -161,3 +162,22 @@ def test_the_page_on_cost_shows_what_was_measured():
     record = json.loads((ROOT / "docs" / "cost.json").read_text())
     assert cost_page.filled(page, record) == page
     assert page.count("<!-- measured: ") == page.count("<!-- end -->") == len(cost_page.TABLES)
+
+
+@pytest.mark.parametrize("page", board.PAGES, ids=lambda page: page.stem)
+def test_pages_show_what_was_measured_on_real_panels(page):
+    """After a run: python -m research.benchmarks.board draw."""
+    text, record = page.read_text(), json.loads(board.RECORD.read_text())
+    assert board.filled(text, record) == text
+    assert text.count("<!-- board: ") == text.count("<!-- end -->") >= 1
+
+
+def test_words_that_left_do_not_come_back():
+    """Sentences users could not read at once, and names that statistics has a word for."""
+    left = ("foretell", "in all but name", "hints, not findings", "nothing hangs on", "before it settled")
+    left += ("mere echo", "as often as it hears", "best single voter", "row an item and", "rather too high")
+    left += ("bits that would tell", "weights without groups", "Weak echoes", "two readings", "rooting:", "a coin:")
+    texts = [*pages.pages(), README, *(ROOT / "src").rglob("*.j2"), *(ROOT / "src/goldless/cli").glob("*.py")]
+    for file in [*texts, ROOT / "src/goldless/report/sentences.py", ROOT / "src/goldless/fitting/alternatives.py"]:
+        text = file.read_text().lower()
+        assert [words for words in left if words.lower() in text] == [], file.name
