@@ -142,7 +142,7 @@ def table(record: dict[str, Any], family: str) -> str:
 
 def dream_table() -> str:
     """Return the DREAM challenge, from the tables of its experiment: balanced errors there, accuracies here."""
-    lines = [line for line in csv.reader(DREAM.open(encoding="utf-8"))]
+    lines = list(csv.reader(DREAM.read_text(encoding="utf-8").splitlines()))
     tumours = [column for column, name in enumerate(lines[0]) if name.startswith("S")]
     shown = {"majority vote": "majority vote", "best voter": "best pipeline, by the truth", _OURS: "goldless"}
     errors = {line[0]: [100 - float(line[column]) for column in tumours] for line in lines[1:]}
