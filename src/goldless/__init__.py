@@ -16,12 +16,15 @@ from typing import Any
 if _TYPE_CHECKING:
     from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis, audit, compare, diagnose
     from goldless.errors import AmbiguousGroupingWarning, LabelsAtRiskWarning, VotesError, VotesWarning
-    from goldless.estimators.dawid_skene import DawidSkene
     from goldless.estimators.ensemble import VoterEnsemble
-    from goldless.estimators.latent import LatentSML
-    from goldless.estimators.majority import MajorityVote
-    from goldless.estimators.oracles import OracleCI, OracleLatent
-    from goldless.estimators.spectral import SpectralMetaLearner
+    from goldless.estimators.learners import (
+        DawidSkene,
+        LatentSML,
+        MajorityVote,
+        OracleCI,
+        OracleLatent,
+        SpectralMetaLearner,
+    )
     from goldless.fitting.paper import PaperOptions
     from goldless.io.encode import encode_votes
     from goldless.io.files import read_votes
@@ -97,12 +100,15 @@ _HOME = {
             "compare",
             "diagnose",
         ),
-        "goldless.estimators.dawid_skene": ("DawidSkene",),
         "goldless.estimators.ensemble": ("VoterEnsemble",),
-        "goldless.estimators.latent": ("LatentSML",),
-        "goldless.estimators.majority": ("MajorityVote",),
-        "goldless.estimators.oracles": ("OracleCI", "OracleLatent"),
-        "goldless.estimators.spectral": ("SpectralMetaLearner",),
+        "goldless.estimators.learners": (
+            "DawidSkene",
+            "LatentSML",
+            "MajorityVote",
+            "OracleCI",
+            "OracleLatent",
+            "SpectralMetaLearner",
+        ),
         "goldless.maths.clustering": ("GroupAssignment", "assign_groups"),
         "goldless.maths.ideal": ("ideal_groups",),
         "goldless.maths.tree": ("LatentModel", "TreeModel"),

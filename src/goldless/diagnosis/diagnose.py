@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from goldless.diagnosis.advice import dependence, plain_grouping, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
@@ -428,7 +428,7 @@ def _near_duplicates(panel: PanelVotes, clear: Correlations) -> tuple[Duplicate,
     found = []
     # of many pairs with few common items, chance gives some such a correlation: it is ruled out for all together
     m = len(panel.voters)
-    beyond_chance = norm.isf(_REJECTED / max(m * (m - 1) / 2, 1)) / np.sqrt(np.maximum(clear.items[-1], 1.0))
+    beyond_chance = -ndtri(_REJECTED / max(m * (m - 1) / 2, 1)) / np.sqrt(np.maximum(clear.items[-1], 1.0))
     near = (clear.pooled >= _NEAR_DUPLICATE) & (clear.pooled >= beyond_chance)
     for one, other in zip(*np.nonzero(np.triu(near, 1)), strict=True):
         agreement = agreements[one, other] / max(int(both[one, other]), 1)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from goldless.errors import renamed, warn_user
 from goldless.estimators import incremental
-from goldless.estimators.base import items_of
+from goldless.estimators.base import check_is_fitted, items_of
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.ask import Questions, questions_of
 from goldless.fitting.core import as_counts
@@ -25,6 +25,9 @@ from goldless.fitting.panels import Panels, choose_panel, worthwhile_panels
 from goldless.fitting.paper import PaperOptions
 from goldless.maths.score import score_matrix
 from goldless.maths.tree import TreeModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class LatentSML(TreeEstimator):
@@ -250,7 +253,7 @@ class LatentSML(TreeEstimator):
         class_balance: float | None = None,
         trusted: Any = None,
         unseen: float | None = None,
-    ) -> LatentSML:
+    ) -> Self:
         """Find groups and estimate accuracies. ``y`` is ignored.
 
         Parameters
@@ -434,14 +437,14 @@ class LatentSML(TreeEstimator):
         found = questions_of(self.fitted_, votes.codes, n, as_counts(sample_weight, votes.n_items))
         return replace(found, items=None if votes.items is None else np.asarray(votes.items)[found.rows])
 
-    def subset(self, voters: Iterable) -> LatentSML:
+    def subset(self, voters: Iterable) -> Self:
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.
 
         It predicts from the columns of these voters, in this order, and uses the accuracies learnt from all (without
         kinds of items and abstention, which belong to all voters together).
         """
         check_is_fitted(self)
-        part = type(self)(**self.get_params())
+        part = copy(self)
         part.fitted_ = self.fitted_.subset(voters)
         return part
 

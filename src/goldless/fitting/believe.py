@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.fitting.alternatives import nearby_groupings, undecided_by
 from goldless.fitting.core import FitVotes
 from goldless.fitting.fitted import Guard
 from goldless.fitting.given_groups import FitOptions, GroupsFit, fit_given
@@ -17,7 +18,9 @@ from goldless.fitting.levels import fit_levels
 from goldless.fitting.skill import Explained, best_root, takes_skill_for_echo, undecided
 from goldless.maths.checks import relabel
 from goldless.maths.em import run_em
+from goldless.maths.structure.search import covariance_misfit
 
+_GUESSED = 2.0  # prices of a voter between two groupings of numbers: which one is right is then a guess
 _PASSES_WITHOUT, _TOL_WITHOUT = 20, 1e-5  # of EM without a group, from the fit with it
 
 
@@ -27,13 +30,15 @@ def believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[F
     Strong voters agree with each other more than one factor allows, because easy items are easy for all: without this
     the search takes the best voters for a group and the weak ones for Y. Of two classes easy and hard items decide
     between groupings that covariances cannot tell apart (:mod:`goldless.fitting.skill`); of more, groups are kept
-    only if easy and hard items explain less.
+    only if easy and hard items explain less. Of numbers see :func:`_unless_undecided`.
     """
     fit = partial(fit_given, votes, options, overdispersion=found.overdispersion)
     alone = np.arange(len(found.groups))
     searched = isinstance(options.structure, str) and options.structure == "search"
-    if not searched or not options.em or found.groups.max() == len(alone) - 1 or votes.ranked is not None:
+    if not searched or not options.em or found.groups.max() == len(alone) - 1:
         return found, fit(groups=found.groups), None
+    if votes.ranked is not None:
+        return *_unless_undecided(votes, found, fit), None
     if votes.n_classes == 2:
         return _best_root(votes, found, fit)
     flat, grouped = fit(groups=alone, finish=False), fit(groups=found.groups)
@@ -59,6 +64,28 @@ def believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[F
         return found, grouped, guard
     guard = replace(guard, groups=votes.spread_groups(paying))
     return with_groups(votes, found, paying), fit(groups=paying), guard
+
+
+def _unless_undecided(
+    votes: FitVotes, found: FoundGroups, fit: Callable[..., GroupsFit]
+) -> tuple[FoundGroups, GroupsFit]:
+    """Fit the groups of numbers that were found, or none if a grouping that fits as well would label otherwise.
+
+    Which of two hidden nodes is Y is then a guess, and the model without groups hears both. Simulated, 800 items, 12
+    voters of one scale with 5, 6 and 7 in a group: the guess has a balanced accuracy of 83.5, 78.0 and 73.1 %, no
+    groups 83.0, 81.5 and 78.9 %; of two classes 97.5, 88.9 and 77.7 % against 92.4, 88.7 and 83.4 %.
+    """
+    assert found.structure is not None
+    grouped = fit(groups=found.groups)
+    others = nearby_groupings(votes.sums, grouped.table_model, found.structure, grouped.prior)
+    other = undecided_by(others, _GUESSED)
+    if other is None:
+        return found, grouped
+    alone = np.arange(len(found.groups))
+    found = replace(
+        with_groups(votes, found, alone), undecided=other, overdispersion=covariance_misfit(votes.covariance)
+    )
+    return found, fit(groups=alone, overdispersion=found.overdispersion)
 
 
 def _groups_that_pay(votes: FitVotes, groups: NDArray[np.int64], grouped: GroupsFit) -> NDArray[np.int64]:

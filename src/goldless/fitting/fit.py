@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import AmbiguousGroupingWarning, warn_user
-from goldless.fitting.alternatives import NOTABLE_CHANGE, describe_grouping, nearby_groupings
+from goldless.fitting.alternatives import (
+    NOTABLE_CHANGE,
+    describe_grouping,
+    describe_undecided,
+    nearby_groupings,
+    undecided_by,
+)
 from goldless.fitting.believe import believe
 from goldless.fitting.calibration import Calibration, calibrated_to
 from goldless.fitting.core import FitVotes
@@ -34,7 +40,6 @@ from goldless.fitting.unseen import add_unseen, seen_if, unseen_of
 from goldless.kernels.sparse import codes_of_voters
 from goldless.maths.em import Dirichlet, EMResult
 from goldless.maths.spectral import spectral_loadings
-from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.maths.structure.search import covariance_misfit
 from goldless.maths.tree import TreeModel, merge_copies
 from goldless.votes.passes import VoteSums
@@ -245,9 +250,11 @@ def _compare(
     structure = found.structure
     others = () if structure is None else nearby_groupings(votes.sums, model, structure, prior)
     guarded = guard is not None and not guard.kept
-    if settled is None:
+    if settled is None and structure is not None and found.undecided is not None:
+        ambiguous, verdict = True, describe_undecided(structure.groups, found.undecided)
+    elif settled is None:
         nearest = next((other for other in others if other.labels_changed > NOTABLE_CHANGE), None)
-        ambiguous = nearest is not None and nearest.margin < UNDECIDED_MARGIN and not guarded
+        ambiguous = undecided_by(others) is not None and not guarded
         verdict = describe_grouping(votes, model.groups, nearest, ambiguous, structure, guarded)
     else:
         ambiguous = is_open(settled, votes.table)
