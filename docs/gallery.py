@@ -27,7 +27,7 @@ class Shown(NamedTuple):
 REAL = {
     "judges": ("panels/judge_llmbar_all", "65 LLM judges on LLMBar (Zeng et al. 2023)"),
     "classes": ("panels/crowd_snow_wsd", "three word senses, by a crowd (Snow et al. 2008)"),
-    "scores": ("scores/bio_gavin_mutationtaster2", "scores of 13 pathogenicity predictors (GAVIN)"),
+    "scores": ("scores/metric_frank_cnndm", "15 metrics of factual summaries (FRANK, Pagnoni et al. 2021)"),
     "crowd": ("panels/crowd_rte", "164 workers on textual entailment (Snow et al. 2008)"),
 }
 
