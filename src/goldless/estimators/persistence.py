@@ -39,7 +39,17 @@ _KINDS: dict[str, Any] = {
 _AS_BYTES = ("|u1", "<f4")  # arrays of many small numbers
 _MANY_NUMBERS = 10_000  # more numbers of any type are written as bytes
 _NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
+_DAMAGE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    AssertionError,
+)
 _SUM_TOLERANCE = 1e-6
 _LARGEST = float(np.finfo(float).max)  # of a number that is not in an array
 
@@ -105,6 +115,8 @@ def _ask(estimator: Any) -> None:
     nothing: Codes = empty if fitted.n_voters > MOST_COMPARED else empty.dense()
     if len(fitted.classes) != fitted.model.n_classes or estimator._label(nothing).shape != (1,):
         raise ValueError("what was learnt does not fit together")
+    if not np.isfinite(estimator._probability(nothing)).all():
+        raise ValueError("what was learnt gives no probabilities")
 
 
 def _check_sums(model: TreeModel) -> None:

@@ -280,7 +280,14 @@ def _checked_array(stream: Any, size: int, name: str) -> NDArray:
     array = (
         np.frombuffer(data, dtype).reshape(shape[::-1]).T if by_column else np.frombuffer(data, dtype).reshape(shape)
     )
+    if dtype.kind == "U" and not _is_text(np.frombuffer(data, f"{dtype.byteorder}u4")):
+        raise damaged(name, "numpy", "it holds text with characters that do not exist")
     return _not_bytes(array)
+
+
+def _is_text(points: NDArray[np.uint32]) -> bool:
+    """Whether all numbers are those of characters."""
+    return bool(((points < 0xD800) | ((points > 0xDFFF) & (points < 0x110000))).all())
 
 
 def _pickled(name: str) -> VotesError:

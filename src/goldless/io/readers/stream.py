@@ -22,7 +22,7 @@ from goldless.io.readers.base import MAX_COLUMNS, Roles, empty_file, too_wide
 from goldless.io.readers.columns import Columns, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
-from goldless.io.readers.text import has_header, sample_text, sniff_delimiter
+from goldless.io.readers.text import bad_encoding, bad_text, has_header, sample_text, sniff_delimiter
 from goldless.io.roles import ReadOptions, check_names, long_roles
 from goldless.io.tables import wide_alphabet
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
@@ -105,9 +105,9 @@ class TableReader:
         except KeyError as error:
             raise _no_column(piece.path, error.args[0], "which other files have") from None
         except csv.Error as error:
-            raise VotesError(
-                "damaged", f"{piece.path} is not a table of votes: {error}", where={"file": piece.path}
-            ) from None
+            raise bad_text(piece.path, error) from None
+        except UnicodeError as error:
+            raise bad_encoding(piece.path, self.encoding, error) from None
         except (pa.ArrowException, OSError) as error:
             piece.check()
             if "straddling object" in str(error):

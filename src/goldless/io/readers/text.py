@@ -67,15 +67,8 @@ def read_text(file: File, options: ReaderOptions) -> Read:
             )
         header = has_header(head) if header is None else header
         table = _parse(file, head[0], delimiter, header, encoding, options.progress)
-    except UnicodeDecodeError as error:
-        bad = error.object[error.start]
-        raise VotesError(
-            "encoding", f"{name} is not {encoding} text (byte 0x{bad:02x})", "encoding", {"file": name}
-        ) from None
     except (UnicodeError, LookupError) as error:
-        raise VotesError(
-            "encoding", f"cannot read {name} as {encoding} text: {error}", where={"file": name}
-        ) from None
+        raise bad_encoding(name, encoding, error) from None
     except csv.Error as error:
         raise bad_text(name, error) from None
     if not table.num_rows:
@@ -86,6 +79,14 @@ def read_text(file: File, options: ReaderOptions) -> Read:
     what = "TSV" if delimiter == "\t" else "CSV" if delimiter == "," else f"text separated by {called(delimiter)}"
     how = what + ("" if header else " without a header")
     return Read(table.rename_columns(names), how, named=header, certain=False)
+
+
+def bad_encoding(name: str, encoding: str, error: Exception) -> VotesError:
+    """Return the error of text in another encoding."""
+    if isinstance(error, UnicodeDecodeError):
+        seen = f"{name} is not {encoding} text (byte 0x{error.object[error.start]:02x})"
+        return VotesError("encoding", seen, "encoding", {"file": name})
+    return VotesError("encoding", f"cannot read {name} as {encoding} text: {error}", where={"file": name})
 
 
 def bad_text(name: str, error: csv.Error) -> VotesError:
