@@ -146,3 +146,11 @@ def test_a_name_of_any_length_makes_no_long_message(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text(f"{'x' * 5000},b,c\n{'y' * 5000},n,n\nn,y,y\n")
     refused(path, "A text of 5,000 characters")
+
+
+@pytest.mark.parametrize("shape", [(3, 1 << 61), (1 << 61, 3)])
+def test_a_sparse_matrix_that_says_it_is_endless(shape, tmp_path):
+    parts = {"data": np.array([1, 2, 1]), "indices": np.array([0, 1, 2]), "indptr": np.array([0, 1, 2, 3])}
+    shape_of = {"shape": np.array(shape), "format": np.array(b"csr" if shape[0] == 3 else b"csc")}
+    np.savez(tmp_path / "votes.npz", **parts, **shape_of)
+    refused(tmp_path / "votes.npz", "GOLDLESS_MAX_BYTES to a larger number")

@@ -76,6 +76,7 @@ class ArrowReader:
         return Read(table, kind, notes=notes, certain=False)
 
 
+_BYTES_OF_NAME = 100  # that an item or voter takes in memory, about
 _FEWEST_BYTES = 4  # that a vote takes in memory while it is read
 
 
@@ -205,6 +206,7 @@ def read_sparse(matrix: Any, name: str = "votes") -> Read:
     found = matrix.tocoo()
     if 0 in matrix.shape:
         raise empty_file(name, f"is an empty matrix, its shape is {matrix.shape}")
+    refuse_large(name, sum(matrix.shape) * _BYTES_OF_NAME)
     order = np.lexsort((found.col, found.row))
     rows, columns, data = found.row[order], found.col[order], found.data[order]
     stored = data != 0
