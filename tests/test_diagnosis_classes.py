@@ -121,8 +121,8 @@ def test_the_information_is_minus_the_second_derivative(rng):
         assert one @ information_matrix @ other == pytest.approx(-mixed / 4, rel=1e-3, abs=1e-6)
 
 
-@pytest.mark.parametrize("most_of_group", [10**6, 1], ids=["a group each", "a row each"])
-def test_parts_are_blocks_of_the_whole_information(rng, monkeypatch, most_of_group):
+@pytest.mark.parametrize(("most_of_group", "n_parts"), [(10**6, 4 + 1), (1, 3 * (7 + 2) + 1)])
+def test_parts_are_blocks_of_the_whole_information(rng, monkeypatch, most_of_group, n_parts):
     model = random_tree(rng, [3, 2, 1, 1], 3)
     codes = model.sample(200, rng)[0]
     whole = PatternScores(codes, np.ones(200, dtype=int), model).observed_information[0]
@@ -130,7 +130,7 @@ def test_parts_are_blocks_of_the_whole_information(rng, monkeypatch, most_of_gro
     monkeypatch.setattr(information, "_MOST_OF_GROUP", most_of_group)
     scores = PatternScores(codes, np.ones(200, dtype=int), model)
     assert sorted(np.concatenate(scores.parts).tolist()) == list(range(scores.n_parameters))
-    assert len(scores.parts) == 5  # four groups, and the class shares
+    assert len(scores.parts) == n_parts  # four groups, or the rows of voters and latents; and the class shares
     for part, block in zip(scores.parts, scores.observed_information, strict=True):
         np.testing.assert_allclose(block, whole[np.ix_(part, part)], atol=1e-9)
 
