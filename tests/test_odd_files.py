@@ -154,3 +154,14 @@ def test_a_sparse_matrix_that_says_it_is_endless(shape, tmp_path):
     shape_of = {"shape": np.array(shape), "format": np.array(b"csr" if shape[0] == 3 else b"csc")}
     np.savez(tmp_path / "votes.npz", **parts, **shape_of)
     refused(tmp_path / "votes.npz", "GOLDLESS_MAX_BYTES to a larger number")
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_columns_that_are_left_out_of_a_fit_are_left_out_of_its_labels(engine, tmp_path):
+    rng = np.random.default_rng(0)
+    grades = np.round(rng.random((60, 1)) * 0.6 + rng.random((60, 4)) * 0.4, 4)
+    lines = [f"q{i},['ctx'],a,{','.join(map(str, row))}" for i, row in enumerate(grades)]
+    path, out = tmp_path / "votes.csv", tmp_path / "labels.csv"
+    path.write_text("\n".join(["question,context,answer,one,two,three,four", *lines]) + "\n")
+    assert main(["combine", str(path), "--engine", engine, "-o", str(out), "-q"]) == 0
+    assert len(out.read_text().splitlines()) == 61

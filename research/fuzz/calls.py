@@ -101,7 +101,7 @@ class Call:
             facts["sample_weight"] = np.asarray(facts["sample_weight"])[order]
         if "anchors" in facts:
             place = np.argsort(order)
-            facts["anchors"] = {int(place[row]): label for row, label in facts["anchors"].items()}
+            facts["anchors"] = {int(place[row]): label for row, label in facts["anchors"].items() if row in place}
         return facts
 
     def _with_columns(self, order: np.ndarray) -> dict[str, Any]:

@@ -120,7 +120,8 @@ def _cluster(arguments: Options) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # what is lost is said once, by us
+    for name in ("distributed", "distributed.client"):  # Dask gives each a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what is lost is said once, by us
     try:
         client = Client(arguments.scheduler, timeout="10s") if arguments.scheduler else Client(dashboard_address=None)
     except OSError as error:

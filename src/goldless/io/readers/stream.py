@@ -259,6 +259,8 @@ class FileVotes:
         One sentence on how the file was read.
     notes : tuple of Note
         What was left out.
+    left_out : frozenset of str
+        Columns that are neither.
     """
 
     pieces: list[Piece]
@@ -269,6 +271,7 @@ class FileVotes:
     truth: str | None
     how: str
     notes: tuple[Note, ...] = ()
+    left_out: frozenset[str] = frozenset()
 
     @property
     def n_rows(self) -> int | None:
@@ -409,6 +412,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         options.truth,
         how,
         wide.notes,
+        frozenset(names) - {*(column.name for column in voters), *([items.name] if items else ()), options.truth},
     )
 
 
