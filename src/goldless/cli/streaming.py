@@ -77,6 +77,7 @@ def combine_stream(arguments: Options) -> None:
             warnings.simplefilter("always")
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))
     warned = [str(warning.message) for warning in (*caught, *caught_later)]
+    warned += labels.formulas_in_file(arguments.output)
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
     if arguments.truth is not None and score is None:
