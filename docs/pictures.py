@@ -28,7 +28,7 @@ def read_and_fit() -> tuple[gl.Votes, gl.LatentSML]:
     """Return the votes of the nine judges and the model fitted to them."""
     votes = read_votes(DOCS.parent / "examples" / "judges.csv", ignore=["truth"]).votes
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gl.AmbiguousReadingWarning)
+        warnings.simplefilter("ignore", gl.AmbiguousGroupingWarning)
         return votes, gl.LatentSML().fit(votes)
 
 
@@ -66,7 +66,7 @@ def title_of(model: gl.LatentSML) -> str:
 def main() -> None:
     """Draw all pictures."""
     votes, model = read_and_fit()
-    other = gl.LatentSML(structure=model.rootings_[0].groups).fit(votes)
+    other = gl.LatentSML(structure=model.alternatives_[0].groups).fit(votes)
     pictures: dict[str, Callable[[str], plt.Figure]] = {
         "tree": lambda ink: draw_tree(model, ink),
         "covariance": lambda ink: draw_matrix(

@@ -14,7 +14,7 @@ votes = pd.read_csv(Path(__file__).parent / "judges.csv", index_col="item")
 truth = votes.pop("truth").to_numpy()  # known here because the votes are simulated; yours need none
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", gl.AmbiguousReadingWarning)  # its text is the verdict, printed here
+    warnings.simplefilter("ignore", gl.AmbiguousGroupingWarning)  # its text is the verdict, printed here
     model = gl.LatentSML().fit(votes)
 print(model.verdict_)
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import goldless as gl
 from goldless.cli import main
 
-pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarning")  # not what is tested here
+pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousGroupingWarning")  # not what is tested here
 
 ESTIMATORS = {"majority": gl.MajorityVote(), "dawid-skene": gl.DawidSkene(), "search": gl.LatentSML()}
 by_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS.keys())

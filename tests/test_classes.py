@@ -26,7 +26,7 @@ ESTIMATORS = [
     LatentSML(structure="independent", decision="map"),
 ]
 by_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousGroupingWarning")
 
 
 def draw(n_classes=4, n_items=1500, groups=GROUPS, missing_rate=0.1, seed=0, **options):

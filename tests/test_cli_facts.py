@@ -43,7 +43,7 @@ def test_ask_as_json(votes, capsys):
     assert main(["ask", str(votes), "--ignore", "truth", "-n", "3", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert len(answer["items"]) == 3
-    assert {"n_readings", "enough", "how", "warnings"} <= set(answer)
+    assert {"n_groupings", "enough", "how", "warnings"} <= set(answer)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_three_classes_one_of_them_late(kind, request, tmp_path, monkeypatch):
     import dask.bag as db
     import dask.dataframe as dd
 
-    warnings.simplefilter("ignore", gl.AmbiguousReadingWarning)  # until pytest resets it after the test
+    warnings.simplefilter("ignore", gl.AmbiguousGroupingWarning)  # until pytest resets it after the test
     words = late_words()
     if kind != "without a cluster":
         client = request.getfixturevalue("client")

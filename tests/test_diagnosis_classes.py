@@ -315,7 +315,7 @@ def test_a_panel_of_a_fit_can_be_diagnosed(three, fitted):
         part = np.ascontiguousarray(votes[:, chosen])
         found = quick(panel, part)
         assert np.isfinite(found.balanced_accuracy_model_interval).all()
-        assert found.readings == ()
+        assert found.alternatives == ()
         assert len(panel.next_to_label(part, n=5).rows) == 5
         assert gl.diagnose(panel, part).co_membership is None  # what was learnt from all was not searched here
         lone = model.subset([0, 5, 6, 7])  # one voter of a group is left: it hangs on Y

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import goldless
 
 PUBLIC = [
-    "AmbiguousReadingWarning",
+    "AmbiguousGroupingWarning",
     "AuditOutcome",
     "AuditPlan",
     "Comparison",
@@ -66,6 +68,20 @@ def test_every_public_name_has_an_example():
     """Examples are run with all docstrings (test_docs.py)."""
     for name in PUBLIC:
         assert ">>>" in inspect.getdoc(getattr(goldless, name)), name
+
+
+def test_names_of_earlier_versions_answer_and_say_their_new_name():
+    with pytest.warns(FutureWarning, match="now AmbiguousGroupingWarning"):
+        assert goldless.AmbiguousReadingWarning is goldless.AmbiguousGroupingWarning
+    X, _ = goldless.simulate_votes(400, groups=[3, 1, 1, 1, 1], random_state=0)
+    model = goldless.LatentSML().fit(X)
+    questions, diagnosis = model.next_to_label(X, 3), goldless.diagnose(model, X, resamples=0)
+    pairs = [(model, "rootings_", "alternatives_"), (questions, "n_readings", "n_groupings")]
+    pairs += [(questions, "said", "codes"), (diagnosis, "readings", "alternatives")]
+    for value, old, new in pairs:
+        with pytest.warns(FutureWarning, match=f"^{old} is now {new}; ") as caught:
+            assert getattr(value, old) is getattr(value, new)
+        assert caught[0].filename == __file__
 
 
 def test_nothing_else_is_in_sight():

@@ -17,7 +17,7 @@ ACCURACY = {"group_accuracy": (0.7, 0.85), "voter_accuracy": (0.75, 0.95)}
 
 def fit(X, **facts):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gl.AmbiguousReadingWarning)
+        warnings.simplefilter("ignore", gl.AmbiguousGroupingWarning)
         return gl.LatentSML().fit(X, **facts)
 
 

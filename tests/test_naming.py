@@ -205,5 +205,5 @@ def test_the_number_of_labels_needed_does_not_depend_on_how_many_are_asked():
     assert [len(questions.rows) for questions in asked] == [1, 5, 20, 60]
     for questions in asked:
         assert questions.open == model.ambiguous_
-        assert questions.said.shape == (len(questions.rows), questions.n_readings)
+        assert questions.codes.shape == (len(questions.rows), questions.n_groupings)
         assert ((questions.doubt >= 0) & (questions.doubt <= 1)).all()

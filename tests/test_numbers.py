@@ -287,9 +287,43 @@ def test_kinds_of_single_voters():
     X[:, 2] = (X[:, 2] > np.median(X[:, 2])).astype(float)
     X[:, 3] = np.clip(np.round(X[:, 3]), -3, 3)
     model = LatentSML(kind={2: "labels", 3: "ordinal"}).fit(X)
-    assert model.kinds_ == ("scores", "scores", "ordinal", "ordinal", "scores", "scores")
+    assert model.kinds_ == ("scores", "scores", "labels", "ordinal", "scores", "scores")
     assert len(model.emission_[2][0]) == 2
     assert model.score(X, y) > 0.85
+    with pytest.raises(gl.VotesError, match="Voter 3 gives 3 different numbers"):
+        LatentSML(kind={3: "labels"}).fit(X)
+
+
+@by_estimator
+def test_a_voter_of_labels_among_scores_states_the_balance(estimator):
+    X, y = draw(3000, balance=0.1, seed=3)
+    alone = clone(estimator).fit(X)
+    X = np.column_stack([X, y ^ (np.random.default_rng(0).random(3000) < 0.05)])
+    model = clone(estimator).fit(X)
+    assert model.kinds_ == (*("scores",) * 6, "labels")
+    assert clone(estimator).set_params(kind="scores").fit(X).kinds_ == ("scores",) * 7
+    if not isinstance(estimator, MajorityVote):  # which has no balance of its own
+        assert abs(model.class_balance_ - X[:, 6].mean()) < 0.01 < abs(alone.class_balance_ - y.mean())
+    low = np.column_stack([-X[:, :6], 1 - X[:, 6]])
+    turned = clone(estimator).set_params(lower_is_positive=True).fit(low)
+    np.testing.assert_allclose(turned.predict_proba(low), model.predict_proba(X))
+
+
+def test_lower_probabilities_state_the_other_share():
+    X, _ = draw(2000, balance=0.1, seed=3)
+    P = 1 / (1 + np.exp(2 - X / X.std(axis=0)))
+    model, turned = LatentSML().fit(P), LatentSML(lower_is_positive=True).fit(1 - P)
+    assert model.kinds_ == turned.kinds_ == ("probabilities",) * 6
+    assert model.class_balance_ == pytest.approx(turned.class_balance_)
+    np.testing.assert_allclose(model.predict_proba(P), turned.predict_proba(1 - P), atol=1e-6)
+
+
+def test_a_stream_finds_voters_of_labels_in_all_rows():
+    X, y = draw(2000, seed=4)
+    X = np.column_stack([X, y, y.astype(float)])
+    X[1500, 7] = 0.3
+    model = LatentSML().fit(gl.VoteStream(lambda: iter(np.array_split(X, 20))))
+    assert model.kinds_ == LatentSML().fit(X).kinds_ == (*("scores",) * 6, "labels", "scores")
 
 
 # -- fits ---------------------------------------------------------------------------------------------------
@@ -402,6 +436,23 @@ def test_groups_are_found_from_ranks():
     X = np.column_stack([parent] * 4 + [y] * 8) * 1.6 + rng.normal(size=(800, 12))
     model = LatentSML().fit(np.exp(X))
     assert model.groups_.tolist() == [0, 0, 0, 0, *range(1, 9)]
+
+
+def test_no_groups_are_guessed():
+    """With half of the voters in a group, either half could be it: the model without groups hears both."""
+    rng = np.random.default_rng(5)
+    y = rng.random(800) < 0.5
+    parent = np.where(rng.random(800) < 0.75, y, ~y)
+    X = np.column_stack([parent] * 6 + [y] * 6) * 1.6 + rng.normal(size=(800, 12))
+    with pytest.warns(gl.AmbiguousGroupingWarning, match=r"6 or 6 of 12 voters in groups.*No groups were used"):
+        model = LatentSML().fit(X)
+    assert model.n_groups_ == 12
+    flat = LatentSML(structure="independent").fit(X)
+    np.testing.assert_array_equal(model.predict(X), flat.predict(X))
+    rows = {int(row): int(y[row]) for row in rng.choice(800, 30, replace=False)}
+    settled = LatentSML().fit(X, anchors=rows)
+    assert settled.groups_.tolist() == [0, 0, 0, 0, 0, 0, *range(1, 7)]
+    assert settled.score(X, y) > model.score(X, y)
 
 
 def test_one_scale_has_no_groups_and_careful_probabilities():
@@ -619,8 +670,8 @@ def test_questions_of_numbers_are_the_doubtful_items():
         asked = model.next_to_label(votes, n=10)
         probability = model.predict_proba(votes)[:, 1]
         sure = np.abs(probability - 0.5)
-        labels = {tuple(said) for said in asked.said[asked.divided].tolist()}
-        assert labels <= {(0, 1), (1, 0)} or asked.said.shape[1] > 2
+        labels = {tuple(said) for said in asked.codes[asked.divided].tolist()}
+        assert labels <= {(0, 1), (1, 0)} or asked.codes.shape[1] > 2
         assert (sure[asked.rows[~asked.divided]] < sure.mean()).all()
 
 

@@ -332,7 +332,7 @@ def test_votes_in_parts_are_not_forgotten_by_saving(tmp_path):
     np.testing.assert_array_equal(grown.predict_proba(X), whole.predict_proba(X))
 
 
-@pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarning")
+@pytest.mark.filterwarnings("ignore::goldless.AmbiguousGroupingWarning")
 @pytest.mark.parametrize("estimator", [MajorityVote(), DawidSkene(), LatentSML()], ids=lambda e: type(e).__name__)
 def test_models_of_several_classes_are_kept(estimator, tmp_path):
     votes, _ = gl.simulate_votes(300, groups=[3, 1, 1, 1], n_classes=4, missing_rate=0.2, random_state=1)

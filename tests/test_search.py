@@ -171,7 +171,7 @@ def test_half_and_half_is_always_ambiguous():
     """Two readings tie exactly when the group is as large as the rest, and the user is told."""
     for seed in range(8):
         X, _ = gl.simulate_votes(10_000, [10] + [1] * 10, random_state=seed)
-        with pytest.warns(gl.AmbiguousReadingWarning, match="a few labelled items, a known class balance or one"):
+        with pytest.warns(gl.AmbiguousGroupingWarning, match="a few labelled items, a known class balance or one"):
             model = gl.LatentSML().fit(X)
         assert model.ambiguous_
         assert "almost equally well" in model.verdict_
@@ -205,12 +205,12 @@ def test_readings_are_reported_with_margins_and_changes():
     X, _ = gl.simulate_votes(10_000, [5] + [1] * 15, random_state=0)
     model = gl.LatentSML().fit(X)
     assert not model.ambiguous_
-    assert model.rootings_
-    for rooting in model.rootings_:
+    assert model.alternatives_
+    for rooting in model.alternatives_:
         assert rooting.groups.shape == (20,)
         assert rooting.margin >= 0
         assert 0 <= rooting.labels_changed <= 1
-    margins = [rooting.margin for rooting in model.rootings_]
+    margins = [rooting.margin for rooting in model.alternatives_]
     assert margins == sorted(margins)
 
 
@@ -261,7 +261,7 @@ def test_a_model_with_subtypes_survives_saving(tmp_path):
     model.save(tmp_path / "model.json")
     loaded = gl.load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    assert len(loaded.rootings_) == len(model.rootings_)
+    assert len(loaded.alternatives_) == len(model.alternatives_)
     majority = gl.MajorityVote().fit_predict(X)
     assert gl.balanced_error(y.astype(int), model.predict(X)) <= gl.balanced_error(y.astype(int), majority)
 
@@ -357,11 +357,11 @@ def test_which_of_two_pairs_echoes_is_left_open():
         class_balance=0.5,
     )
     codes = model.sample(20_000, 3)[0]
-    with pytest.warns(gl.AmbiguousReadingWarning):
+    with pytest.warns(gl.AmbiguousGroupingWarning):
         fitted = gl.LatentSML().fit(codes)
-    assert fitted.rootings_[0].margin == pytest.approx(0.0, abs=1e-3)
+    assert fitted.alternatives_[0].margin == pytest.approx(0.0, abs=1e-3)
     others = {tuple(other) for other in indistinguishable(fitted.groups_)}
-    assert {tuple(rooting.groups) for rooting in fitted.rootings_[:1]} <= others
+    assert {tuple(rooting.groups) for rooting in fitted.alternatives_[:1]} <= others
 
 
 def test_nine_voters_are_enumerated(rng):
@@ -420,7 +420,7 @@ def test_one_group_larger_than_the_rest_is_read_the_other_way_round():
     model = gl.LatentSML().fit(X)
     np.testing.assert_array_equal(model.groups_, rerootings(truth.groups)[0])
     assert "fits equally well" in model.verdict_
-    assert any(np.array_equal(rooting.groups, truth.groups) for rooting in model.rootings_)
+    assert any(np.array_equal(rooting.groups, truth.groups) for rooting in model.alternatives_)
 
 
 def test_near_duplicates_change_hardly_anything():

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import goldless as gl
 from goldless.fitting.crowd import main_voters
 from goldless.kernels.sparse import SparseCodes, tally, weighted_votes
-from goldless.maths.tree import TreeModel
+from goldless.kernels.sparse_tree import SparseLayout
+from goldless.maths.tree import TreeModel, independent_model
 from goldless.report import summarize
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.passes import VoteSums, grouped
@@ -280,3 +281,25 @@ def test_a_page_of_a_crowd_shows_those_that_matter_and_gives_no_advice_from_few_
     n_votes = (codes >= 0).sum(axis=0)
     accuracy = np.where(n_votes >= 20, model.balanced_accuracy_, np.nan)
     assert {np.nanargmax(accuracy), np.nanargmin(accuracy), n_votes.argmax()} <= set(columns.tolist())
+
+
+@pytest.mark.parametrize("n_states", [2, 3, 4, 5, 7, 8, 10, 13, 16, 21])
+@pytest.mark.parametrize("n_voters", [3, 40])
+def test_the_e_step_of_voters_on_the_hub_is_that_of_plain_sums(n_states, n_voters, rng):
+    n_symbols = 4
+    codes = rng.integers(-1, n_symbols, (300, n_voters)).astype(np.int8)
+    codes[7] = -1  # a row without a vote
+    counts = rng.integers(1, 4, len(codes)).astype(float)
+    confusion = rng.dirichlet(np.ones(n_symbols), (n_voters, n_states))
+    model = independent_model(rng.dirichlet(np.ones(n_states)), confusion)
+    voted = (codes[:, :, None] == np.arange(n_symbols)).astype(float)
+    joint = np.log(model.prior) + np.einsum("niv,isv->ns", voted, np.log(confusion))
+    posterior = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None]) * counts[:, None]
+    for layout in (
+        SparseLayout.of(codes, n_symbols, counts),
+        SparseLayout.of(SparseCodes.of(codes), n_symbols, counts),
+    ):
+        found = model.sparse_tree().expect(layout)
+        np.testing.assert_allclose(found.votes, np.einsum("niv,ns->ivs", voted, posterior), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(found.labels, posterior.sum(axis=0))
+        np.testing.assert_allclose(found.log_likelihood, counts @ np.logaddexp.reduce(joint, axis=1))

@@ -21,7 +21,7 @@ from goldless.votes.engine import StreamEngine
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import count_stream
 
-pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousReadingWarning")  # not what is tested here
+pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousGroupingWarning")  # not what is tested here
 
 N_ITEMS = 3000
 ESTIMATORS = {

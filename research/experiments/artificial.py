@@ -63,7 +63,7 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        models = {
+        models: dict[str, Any] = {
             "vote": gl.MajorityVote().fit(X),
             "sml_em": gl.SpectralMetaLearner().fit(X),
             "oracle_ci": gl.OracleCI().fit(X, y),

@@ -15,13 +15,16 @@ from typing import Any
 
 if _TYPE_CHECKING:
     from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis, audit, compare, diagnose
-    from goldless.errors import AmbiguousReadingWarning, LabelsAtRiskWarning, VotesError, VotesWarning
-    from goldless.estimators.dawid_skene import DawidSkene
+    from goldless.errors import AmbiguousGroupingWarning, LabelsAtRiskWarning, VotesError, VotesWarning
     from goldless.estimators.ensemble import VoterEnsemble
-    from goldless.estimators.latent import LatentSML
-    from goldless.estimators.majority import MajorityVote
-    from goldless.estimators.oracles import OracleCI, OracleLatent
-    from goldless.estimators.spectral import SpectralMetaLearner
+    from goldless.estimators.learners import (
+        DawidSkene,
+        LatentSML,
+        MajorityVote,
+        OracleCI,
+        OracleLatent,
+        SpectralMetaLearner,
+    )
     from goldless.fitting.paper import PaperOptions
     from goldless.io.encode import encode_votes
     from goldless.io.files import read_votes
@@ -41,7 +44,7 @@ if _TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "AmbiguousReadingWarning",
+    "AmbiguousGroupingWarning",
     "AuditOutcome",
     "AuditPlan",
     "Comparison",
@@ -97,12 +100,15 @@ _HOME = {
             "compare",
             "diagnose",
         ),
-        "goldless.estimators.dawid_skene": ("DawidSkene",),
         "goldless.estimators.ensemble": ("VoterEnsemble",),
-        "goldless.estimators.latent": ("LatentSML",),
-        "goldless.estimators.majority": ("MajorityVote",),
-        "goldless.estimators.oracles": ("OracleCI", "OracleLatent"),
-        "goldless.estimators.spectral": ("SpectralMetaLearner",),
+        "goldless.estimators.learners": (
+            "DawidSkene",
+            "LatentSML",
+            "MajorityVote",
+            "OracleCI",
+            "OracleLatent",
+            "SpectralMetaLearner",
+        ),
         "goldless.maths.clustering": ("GroupAssignment", "assign_groups"),
         "goldless.maths.ideal": ("ideal_groups",),
         "goldless.maths.tree": ("LatentModel", "TreeModel"),
@@ -116,7 +122,7 @@ _HOME = {
         "goldless.io.files": ("read_votes",),
         "goldless.votes.votes": ("Votes",),
         "goldless.io.open": ("VoteStream",),
-        "goldless.errors": ("AmbiguousReadingWarning", "LabelsAtRiskWarning", "VotesError", "VotesWarning"),
+        "goldless.errors": ("AmbiguousGroupingWarning", "LabelsAtRiskWarning", "VotesError", "VotesWarning"),
     }.items()
     for name in names
 }
@@ -126,6 +132,11 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for: a worker of a cluster that counts votes needs few of them."""
     if name == "report":  # a room that can be called
         return _import_module("goldless.report")
+    if name == "AmbiguousReadingWarning":
+        from goldless.errors import warn_user
+
+        warn_user(f"{name} is now AmbiguousGroupingWarning; the old name goes in the next version.", FutureWarning)
+        return __getattr__("AmbiguousGroupingWarning")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(_HOME[name]), name)

@@ -18,6 +18,7 @@ HINTS = {
     "scores": "are these scores? {kind:'scores'} takes numbers",
     "if-names": "{kind:'labels'} if they are names)",
     "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
+    "kind-ordinal": "{kind:'ordinal'} takes them for grades",
     "kind-labels": "{kind:'labels'} takes them for names of classes",
     "spelling": "spell them alike, or list the classes in {classes}",
     "one-type": "give all votes as one type",
@@ -35,6 +36,7 @@ HINTS = {
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
     "name-truth": "if it holds the truth, pass {truth:{column}}",
+    "if-no-vote": "if it means 'no vote', pass {missing:{column}}",
     "score-truth": "to score against it, pass {truth:{column}}",
     "own-names": "give every voter its own name",
     "rows-are-items": "rows are items and columns are voters",
@@ -209,6 +211,16 @@ def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def renamed(old: str, new: str) -> Any:
+    """Return a property under the name an attribute had in an earlier version, which says its name of today."""
+
+    def value(self: Any) -> Any:
+        warn_user(f"{old} is now {new}; the old name goes in the next version.", FutureWarning)
+        return getattr(self, new)
+
+    return property(value, doc=f"The name of ``{new}`` in earlier versions.")
+
+
 class LabelsAtRiskWarning(VotesWarning):
     """Labels of votes like these went badly wrong more often than others, and the message says what to do first.
 
@@ -220,12 +232,12 @@ class LabelsAtRiskWarning(VotesWarning):
     """
 
 
-class AmbiguousReadingWarning(VotesWarning):
+class AmbiguousGroupingWarning(VotesWarning):
     """Two groupings explain the votes almost equally well, and the message says what would decide.
 
     Examples
     --------
     >>> import goldless as gl
-    >>> issubclass(gl.AmbiguousReadingWarning, gl.VotesWarning)
+    >>> issubclass(gl.AmbiguousGroupingWarning, gl.VotesWarning)
     True
     """

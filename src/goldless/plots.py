@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis.residual_path import residual_path as path_of
+from goldless.estimators.base import check_is_fitted
 from goldless.metrics import conditional_covariance
 
 __all__ = ["accuracy", "covariance", "residual_path", "score", "score_against_conditional_covariance", "tree"]

@@ -49,7 +49,8 @@ def run(options: Options) -> None:
             {
                 "items": [dict(zip(keys, [row[0], *row[2:]], strict=True)) for row in rows],
                 "open": questions.open,
-                "n_readings": questions.n_readings,
+                "n_groupings": questions.n_groupings,
+                "n_readings": questions.n_groupings,  # its name before 0.2, for one version
                 "enough": questions.enough,
                 "how": how_of(table),
                 "warnings": [*notes_of(table), *warned],

@@ -121,7 +121,7 @@ def question_rows(questions: Any, votes: Votes, shown: np.ndarray) -> list[list[
 def _reasons(questions: Any, classes: list[str]) -> list[str]:
     """Return why each item is asked: groupings label it differently, or its label is uncertain."""
     found = []
-    for said, divided, doubt in zip(questions.said, questions.divided, questions.doubt, strict=True):
+    for said, divided, doubt in zip(questions.codes, questions.divided, questions.doubt, strict=True):
         if divided:
             others = dict.fromkeys(classes[code] for code in said.tolist() if code != said[0])
             found.append(f"groupings differ: {classes[said[0]]} as used, {' or '.join(others)} by another")

@@ -20,6 +20,7 @@ from goldless.cli.options import Options
 from goldless.cli.output import Progress
 from goldless.cli.spark import spark_session, spark_stream
 from goldless.cli.work import reading_options, simple_method
+from goldless.estimators.latent import LatentSML
 from goldless.io.write_back import writer_for
 from goldless.io.writing import IN_BATCHES, check_ending
 
@@ -72,7 +73,7 @@ def combine_stream(arguments: Options) -> None:
                 facts = facts_of(arguments, stream)
                 options["at_least"] = facts.pop("at_least", None)
                 simple = simple_method(arguments)
-                model = gl.LatentSML(**options).fit(stream, **facts) if simple is None else simple.fit(stream)
+                model = LatentSML(**options).fit(stream, **facts) if simple is None else simple.fit(stream)
         with Progress("Labelling", arguments.quiet), warnings.catch_warnings(record=True) as caught_later:
             warnings.simplefilter("always")
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))

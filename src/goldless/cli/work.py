@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import goldless as gl
 from goldless.cli.costs import named_voters
 from goldless.cli.display import line, show
 from goldless.cli.errors import in_options
@@ -19,6 +18,9 @@ from goldless.cli.families import families_from
 from goldless.cli.names import voter_names
 from goldless.cli.options import EVERY_VOTER, Options
 from goldless.cli.output import Progress
+from goldless.estimators.dawid_skene import DawidSkene
+from goldless.estimators.latent import LatentSML
+from goldless.estimators.majority import MajorityVote
 from goldless.io.files import VotesFile, read_votes
 from goldless.report import summarize
 from goldless.words import clean
@@ -124,7 +126,7 @@ def _lower_is_positive(voters: Sequence[str]) -> bool | list[str]:
 
 def simple_method(arguments: Options) -> Any:
     """Return the estimator that was asked for instead of the default model, or None."""
-    methods = {"majority": gl.MajorityVote, "dawid-skene": gl.DawidSkene}
+    methods = {"majority": MajorityVote, "dawid-skene": DawidSkene}
     made = methods.get(getattr(arguments, "method", ""))
     return None if made is None else made()
 
@@ -133,7 +135,7 @@ def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[A
     """Fit the default model, with what is known besides the votes; return it and its warnings as sentences."""
     options: dict[str, Any] = {} if structure is None else {"structure": structure}
     options["at_least"] = facts.pop("at_least", None)
-    model, warned = fit_of(gl.LatentSML(**options), table, **facts)
+    model, warned = fit_of(LatentSML(**options), table, **facts)
     unseen = [] if model.fitted_.unseen is None else [str(model.fitted_.unseen)]
     return model, [*warned, *unseen]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
-from goldless.diagnosis.result import Expectation, GroupTest, OtherReading
+from goldless.diagnosis.result import Expectation, GroupTest, OtherGrouping
 from goldless.fitting.alternatives import NOTABLE_CHANGE
 from goldless.fitting.fitted import Alternative
 from goldless.maths.echo import SameWrongAnswer
@@ -24,12 +24,12 @@ _PAIRS_NAMED = 3
 _NOTABLE_LIFT = 0.1  # share of the items on which two voters are both wrong
 
 
-def what_is_open(panel: PanelVotes, readings: tuple[OtherReading, ...]) -> list[str]:
+def what_is_open(panel: PanelVotes, alternatives: tuple[OtherGrouping, ...]) -> list[str]:
     """Return what the votes leave open, most important first."""
     found = []
     grouping = panel.fitted.grouping
     if grouping is not None and grouping.ambiguous:  # the fit's own decision, which asking for labels follows too
-        near = [r for r in readings if r.margin < UNDECIDED_MARGIN and r.labels_changed > NOTABLE_CHANGE]
+        near = [r for r in alternatives if r.margin < UNDECIDED_MARGIN and r.labels_changed > NOTABLE_CHANGE]
         change = f"{percent(near[0].labels_changed, 0)} of the labels" if near else "many labels"
         found.append(f"another grouping of the voters fits almost as well and would change {change}")
     n_items, n_voters = panel.table.n_items, len(panel.voters)
@@ -196,6 +196,6 @@ def _rejected(pvalue: float | None) -> str:
     return f"rejected ({p_value(pvalue)})"
 
 
-def plain_reading(other: Alternative, panel: PanelVotes) -> OtherReading:
+def plain_grouping(other: Alternative, panel: PanelVotes) -> OtherGrouping:
     """Return another grouping with what would settle whether it is right."""
-    return OtherReading(other.groups, other.margin, other.labels_changed, settled_by(panel, other.labels_changed))
+    return OtherGrouping(other.groups, other.margin, other.labels_changed, settled_by(panel, other.labels_changed))

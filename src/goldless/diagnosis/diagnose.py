@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
-from goldless.diagnosis.advice import dependence, plain_reading, remarks, verdict, what_is_open
+from goldless.diagnosis.advice import dependence, plain_grouping, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.intervals import Uncertainty, interval
 from goldless.diagnosis.naming import judge_groups, named_groups, weak_groups
@@ -88,8 +88,8 @@ def diagnose(
     and the intervals, may count with weaker ones (``weak_groups``): whether these are there cannot be told.
 
     *Intervals.* From the observed information of the latent model without a prior on the class balance, on the
-    log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the reading and on the groups, to
-    which weak ones are added that the labels leave out (``weak_groups``). Rates and class balance are those of the
+    log-odds scale (:mod:`goldless.diagnosis.intervals`). They are conditional on the groups, to which
+    weak ones are added that the labels leave out (``weak_groups``). Rates and class balance are those of the
     population that the items come from. What is expected of labels is their balanced accuracy on these very items,
     as a check of all of them would find it. With more than two classes, where the test rejects the groups, labels are
     expected to be right as often as the calibrated probabilities say. Facts that the model was fitted with count:
@@ -164,10 +164,10 @@ def diagnose(
     else:
         without["co_membership"] = why_not_searched_again(panel)
     grouping = panel.fitted.grouping
-    readings = () if grouping is None else tuple(plain_reading(other, panel) for other in grouping.alternatives)
+    alternatives = () if grouping is None else tuple(plain_grouping(other, panel) for other in grouping.alternatives)
     questions = questions_of(panel.fitted, panel.votes.codes, weights=panel.weights)
     wrong_alike = _same_wrong_answer(panel)
-    cannot_tell = what_is_open(panel, readings)
+    cannot_tell = what_is_open(panel, alternatives)
     if panel.unseen:
         cannot_tell = [panel.unseen, *cannot_tell]
     if drawn.remark:
@@ -202,7 +202,7 @@ def diagnose(
         groups=public,
         weak_groups=weak_groups(panel, tests),
         group_tests=tests,
-        readings=readings,
+        alternatives=alternatives,
         next_to_label=questions.rows if drawn.rows is None else drawn.rows[questions.rows],
         labels_enough=questions.enough,
         cannot_tell=tuple(cannot_tell),
@@ -428,7 +428,7 @@ def _near_duplicates(panel: PanelVotes, clear: Correlations) -> tuple[Duplicate,
     found = []
     # of many pairs with few common items, chance gives some such a correlation: it is ruled out for all together
     m = len(panel.voters)
-    beyond_chance = norm.isf(_REJECTED / max(m * (m - 1) / 2, 1)) / np.sqrt(np.maximum(clear.items[-1], 1.0))
+    beyond_chance = -ndtri(_REJECTED / max(m * (m - 1) / 2, 1)) / np.sqrt(np.maximum(clear.items[-1], 1.0))
     near = (clear.pooled >= _NEAR_DUPLICATE) & (clear.pooled >= beyond_chance)
     for one, other in zip(*np.nonzero(np.triu(near, 1)), strict=True):
         agreement = agreements[one, other] / max(int(both[one, other]), 1)

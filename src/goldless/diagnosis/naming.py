@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
-from scipy.stats import chi2
+from scipy.special import chdtrc, chdtri, gammaln
 
 from goldless.diagnosis.refit import PanelVotes
 from goldless.diagnosis.result import GroupTest
@@ -130,14 +129,15 @@ def _choices(n_voters: int, size: int) -> float:
 
 def _family_wise(panel: PanelVotes, size: int, gain: float) -> float:
     """Return the p-value of a gain in log-likelihood, corrected for the choice of the group."""
-    log_p = chi2.logsf(2 * max(gain, 0.0) / panel.overdispersion, _parameters(panel))
+    with np.errstate(divide="ignore"):  # of a very large gain it is zero
+        log_p = np.log(chdtrc(_parameters(panel), 2 * max(gain, 0.0) / panel.overdispersion))
     return float(np.exp(min(log_p + _choices(len(panel.voters), size), 0.0)))
 
 
 def _needed_gain(panel: PanelVotes, size: int) -> float:
     """Return the gain in log-likelihood from which on a group of a size is told from chance."""
     log_p = np.log(LEVEL) - _choices(len(panel.voters), size)
-    return float(panel.overdispersion * chi2.isf(np.exp(max(log_p, -700.0)), _parameters(panel)) / 2)
+    return float(panel.overdispersion * chdtri(_parameters(panel), np.exp(max(log_p, -700.0))) / 2)
 
 
 def _parameters(panel: PanelVotes) -> int:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
-from sklearn.utils.validation import check_is_fitted
 
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.known import KnownFacts, row_labels
+from goldless.estimators.base import check_is_fitted
 from goldless.estimators.cut_numbers import CutVotes, Said
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.tree import TreeEstimator
@@ -304,7 +304,7 @@ class PanelVotes:
     @property
     def groups_given(self) -> bool:
         """Whether the user named the groups."""
-        return not isinstance(self.model.get_params().get("structure", ""), str)
+        return not isinstance(getattr(self.model, "structure", ""), str)
 
     @property
     def groups_doubted(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.diagnosis.reference_class import reference_class
+from goldless.errors import renamed
 from goldless.fitting.calibration import Calibration
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.echo import SameWrongAnswer
@@ -61,8 +62,8 @@ class Expectation(NamedTuple):
     column: int | None = None
 
 
-class OtherReading(NamedTuple):
-    """Another way to read the votes.
+class OtherGrouping(NamedTuple):
+    """Another grouping of the voters.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class OtherReading(NamedTuple):
     labels_changed : float
         Share of the labels it would change.
     settled_by : str
-        What would settle which reading is right.
+        What would settle which grouping is right.
     """
 
     groups: NDArray[np.int64]
@@ -218,10 +219,10 @@ class Diagnosis(Shown):
         Columns of groups that labels or intervals count with, and that cannot be told from chance.
     group_tests : tuple of GroupTest
         For every group that the labels count with: its test, its stability, and why it is named or not.
-    readings : tuple of OtherReading
-        Other readings of the votes, nearest first.
+    alternatives : tuple of OtherGrouping
+        Other groupings that explain the votes, nearest first.
     next_to_label : ndarray of shape (n_asked,)
-        Rows of the items whose labels, passed as ``anchors``, would best separate the readings; most useful first.
+        Rows of the items whose labels, passed as ``anchors``, would best separate the groupings; most useful first.
     labels_enough : int or None
         How many such labels are likely to settle what is open, None if no number of them is likely to. Where nothing
         is open it is 0, or what a check of labels at risk needs.
@@ -288,13 +289,15 @@ class Diagnosis(Shown):
     groups: NDArray[np.int64]
     weak_groups: tuple[tuple[int, ...], ...]
     group_tests: tuple[GroupTest, ...]
-    readings: tuple[OtherReading, ...]
+    alternatives: tuple[OtherGrouping, ...]
     next_to_label: NDArray[np.int64]
     labels_enough: int | None
     cannot_tell: tuple[str, ...]
     without: dict[str, str]
     free_estimates: FreeEstimates = field(repr=False)
     auc: NDArray[np.float64] | None = None
+
+    readings = renamed("readings", "alternatives")
 
     def __post_init__(self) -> None:
         for entry in fields(self):

@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from goldless.errors import LabelsAtRiskWarning, warn_user
 from goldless.estimators.persistence import save_estimator
@@ -23,7 +20,6 @@ from goldless.fitting.number_facts import auc_of, direction_of, emission_of, sev
 from goldless.io.encode import encode_by, encode_by_bins, policy
 from goldless.io.open import as_stream
 from goldless.metrics import balanced_accuracy
-from goldless.shown import Shown
 from goldless.votes.alphabet import LabelRules
 from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
 from goldless.votes.kinds import NumberRules
@@ -32,8 +28,11 @@ from goldless.votes.unseen import count_listed
 from goldless.votes.votes import Votes
 
 
-class VoteEstimator(BaseEstimator, ABC):
-    """Base of all estimators: everything that was learnt is in ``fitted_``. Think twice before adding to it."""
+class VoteEstimator(ABC):
+    """Base of all estimators: everything that was learnt is in ``fitted_``. Think twice before adding to it.
+
+    It knows nothing of scikit-learn, which takes a second to import: :mod:`goldless.estimators.learners` adds that.
+    """
 
     missing: Any
     positive: Any
@@ -41,20 +40,13 @@ class VoteEstimator(BaseEstimator, ABC):
     kind: Any
     lower_is_positive: Any
     positive_from: Any
+    tol: float
     fitted_: Fitted
 
     _min_voters = 3  # with fewer it refuses to fit
     _voters_to_judge = 0  # with fewer it fits, and says that accuracies are a guess
     _merges_copies = False
     _two_classes_only = ""  # what is for two classes only, in a sentence
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.target_tags.required = False
-        return tags
 
     # -- what was learnt ------------------------------------------------------------------------------------
 
@@ -201,7 +193,7 @@ class VoteEstimator(BaseEstimator, ABC):
 
     # -- reading votes --------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self) -> None:  # noqa: B027 - some take every parameter
         """Refuse parameters that no votes could mend."""
 
     def _read(self, X: Any, *, reset: bool, unknown: str = "error") -> Votes:
@@ -337,6 +329,8 @@ class VoteEstimator(BaseEstimator, ABC):
         self.fitted_ = fitted
         ended = fitted.convergence
         if ended is not None and not ended.converged:
+            from sklearn.exceptions import ConvergenceWarning
+
             warn_user(
                 f"EM stopped after {ended.n_iter} iterations while still gaining {ended.gap:.2g} in "
                 f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
@@ -495,14 +489,13 @@ class VoteEstimator(BaseEstimator, ABC):
         check_is_fitted(self)
         save_estimator(self, path)
 
-    def _repr_html_(self) -> str:
-        """Return a small table for notebooks; what scikit-learn shows if not fitted."""
-        return Shown._repr_html_(self) if "fitted_" in vars(self) else super()._repr_html_()
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        if "fitted_" not in vars(self):
-            return super()._repr_mimebundle_(**options)
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+def check_is_fitted(model: Any) -> None:
+    """Refuse a model that is not fitted, in the words of scikit-learn."""
+    if "fitted_" not in vars(model):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
 
 
 def _bullets(names: list[str]) -> str:

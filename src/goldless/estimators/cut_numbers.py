@@ -7,6 +7,7 @@ of these votes. Labels and probabilities of items are those of the numbers thems
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -75,7 +76,7 @@ def as_labels(model: Any, X: Any) -> tuple[Any, Any]:
     if fitted is None or fitted.bins is None:
         return model, X
     votes = model._read(X, reset=False)
-    seen = type(model)(**model.get_params())
+    seen = copy(model)
     seen.fitted_ = cut_fit(fitted)
     answers = model._answer(votes.codes)
     consensus = (consensus_of(fitted, votes.codes) > 0.5).astype(np.int64)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from goldless.estimators import incremental
 from goldless.estimators.tree import TreeEstimator
-from goldless.fitting.fit import FitOptions, fit_independent
+from goldless.fitting.fit import fit_independent
+from goldless.fitting.given_groups import FitOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class DawidSkene(TreeEstimator):
@@ -110,7 +114,7 @@ class DawidSkene(TreeEstimator):
         self.lower_is_positive = lower_is_positive
         self.positive_from = positive_from
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> DawidSkene:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate accuracies. ``y`` is ignored.
 
         Parameters

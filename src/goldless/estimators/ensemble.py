@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from goldless.estimators.latent import LatentSML
-from goldless.shown import Shown
+from goldless.estimators.learners import LatentSML
 from goldless.votes.alphabet import Alphabet
 from goldless.votes.votes import Votes
 
@@ -129,7 +128,7 @@ class VoterEnsemble(ClassifierMixin, BaseEstimator):
         return super().score(X, y, sample_weight)
 
     def _repr_html_(self) -> str:
-        return Shown._repr_html_(self) if "combiner_" in vars(self) else super()._repr_html_()
+        return self.combiner_._repr_html_() if "combiner_" in vars(self) else super()._repr_html_()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

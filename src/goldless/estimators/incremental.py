@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +71,7 @@ def merge(self: Any, other: Any) -> Any:
         raise ValueError("merge needs two estimators fitted by partial_fit, which keeps the patterns of the votes.")
     if parts[0][0].n_voters != parts[1][0].n_voters:
         raise ValueError(f"cannot merge: {parts[0][0].n_voters} voters and {parts[1][0].n_voters} voters.")
-    return _fit_parts(type(self)(**self.get_params()), [part for part in parts if part is not None])
+    return _fit_parts(copy(self), [part for part in parts if part is not None])
 
 
 Part = tuple[Votes, NDArray[np.int64]]  # votes, and how many items each row stands for

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from goldless.errors import warn_user
+from goldless.errors import renamed, warn_user
 from goldless.estimators import incremental
-from goldless.estimators.base import items_of
+from goldless.estimators.base import check_is_fitted, items_of
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.ask import Questions, questions_of
 from goldless.fitting.core import as_counts
 from goldless.fitting.facts import Facts, KnownLabels
-from goldless.fitting.fit import FitOptions, fit_tree
+from goldless.fitting.fit import fit_tree
 from goldless.fitting.fitted import Alternative, Grouping
+from goldless.fitting.given_groups import FitOptions
 from goldless.fitting.moments import ImbalanceRule
 from goldless.fitting.panels import Panels, choose_panel, worthwhile_panels
 from goldless.fitting.paper import PaperOptions
 from goldless.maths.score import score_matrix
 from goldless.maths.tree import TreeModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class LatentSML(TreeEstimator):
@@ -86,12 +90,12 @@ class LatentSML(TreeEstimator):
     n_groups_ : int
         Number of groups.
     verdict_ : str
-        In a sentence: which reading was used, what the nearest other reading is and how much it would change.
-    rootings_ : tuple of Rooting
-        Other readings of the votes, nearest first: their groups, by how much they fit worse (``margin``, in units
-        of one voter's price), and the share of labels that would change.
+        In a sentence: which grouping was used, what the nearest other one is and how much it would change.
+    alternatives_ : tuple of Alternative
+        Other groupings that explain the votes, nearest first: their groups, by how much they fit worse (``margin``,
+        in units of one voter's price), and the share of labels that would change.
     ambiguous_ : bool
-        Whether a reading that changes labels is so near that the votes cannot decide.
+        Whether a grouping that changes labels is so near that the votes cannot decide.
     overdispersion_ : float
         Misfit of the covariance model: 1 when it holds.
     sensitivity_, specificity_, balanced_accuracy_ : ndarray of shape (n_voters,)
@@ -136,7 +140,7 @@ class LatentSML(TreeEstimator):
 
     Second moments determine a tree of hidden sources and not which of them is Y: that the group hangs on a latent
     and the rest on Y, or the other way round, is one and the same distribution of votes. The search takes the
-    reading with fewest voters in groups; see ``rootings_`` and ``ambiguous_``.
+    grouping with fewest voters in groups; see ``alternatives_`` and ``ambiguous_``.
 
     Examples
     --------
@@ -249,7 +253,7 @@ class LatentSML(TreeEstimator):
         class_balance: float | None = None,
         trusted: Any = None,
         unseen: float | None = None,
-    ) -> LatentSML:
+    ) -> Self:
         """Find groups and estimate accuracies. ``y`` is ignored.
 
         Parameters
@@ -264,8 +268,8 @@ class LatentSML(TreeEstimator):
             Known labels of a few items: ``{row: label}``; if X has an index, a Series or a mapping by its labels
             (whole numbers as keys of a mapping are always rows); or a label or gap (None, NaN, ``missing``) for each
             row.
-            They decide between the readings of the votes (:func:`goldless.fitting.settling.settle`) and enter
-            the likelihood.
+            They decide between groupings that explain the votes (:func:`goldless.fitting.settling.settle`) and
+            enter the likelihood.
         class_balance : float, optional
             Known share of positive items.
         trusted : list of voters, or mapping of voter to (sensitivity, specificity), optional
@@ -433,14 +437,14 @@ class LatentSML(TreeEstimator):
         found = questions_of(self.fitted_, votes.codes, n, as_counts(sample_weight, votes.n_items))
         return replace(found, items=None if votes.items is None else np.asarray(votes.items)[found.rows])
 
-    def subset(self, voters: Iterable) -> LatentSML:
+    def subset(self, voters: Iterable) -> Self:
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.
 
         It predicts from the columns of these voters, in this order, and uses the accuracies learnt from all (without
         kinds of items and abstention, which belong to all voters together).
         """
         check_is_fitted(self)
-        part = type(self)(**self.get_params())
+        part = copy(self)
         part.fitted_ = self.fitted_.subset(voters)
         return part
 
@@ -471,10 +475,7 @@ class LatentSML(TreeEstimator):
         """Other groupings that explain the votes, nearest first."""
         return self._grouping("alternatives_").alternatives
 
-    @property
-    def rootings_(self) -> tuple[Alternative, ...]:
-        """The name of ``alternatives_`` in the first edition."""
-        return self.alternatives_
+    rootings_ = renamed("rootings_", "alternatives_")
 
     @property
     def ambiguous_(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from goldless.fitting.majority import fit_majority
 from goldless.fitting.numbers import consensus_of
 from goldless.kernels.sparse import Codes, codes_of_voters, tally
 from goldless.maths.tree import log_rates
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class MajorityVote(VoteEstimator):
@@ -95,7 +98,7 @@ class MajorityVote(VoteEstimator):
         self.lower_is_positive = lower_is_positive
         self.positive_from = positive_from
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MajorityVote:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Count votes. ``y`` is ignored."""
         votes = self._read_for_fit(X, sample_weight)
         if self.decision == "mean" and votes.n_classes > 2:

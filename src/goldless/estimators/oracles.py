@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,9 @@ from goldless.io.encode import encode_truth
 from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel, independent_model
 from goldless.votes.pairs import PairTables
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class OracleCI(TreeEstimator):
@@ -72,12 +75,7 @@ class OracleCI(TreeEstimator):
         self.lower_is_positive = lower_is_positive
         self.positive_from = positive_from
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> OracleCI:
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Count how often each voter is right on the labels ``y``."""
         if y is None:
             raise ValueError("OracleCI requires y to be passed, but the target y is None: it needs the truth.")
@@ -152,7 +150,7 @@ class OracleLatent(TreeEstimator):
         self.lower_is_positive = lower_is_positive
         self.positive_from = positive_from
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> OracleLatent:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the names of the classes; everything else is given."""
         if not isinstance(self.latent_model, TreeModel):
             raise ValueError("OracleLatent needs the true model: OracleLatent(latent_model).")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.estimators import incremental
 from goldless.estimators.tree import TreeEstimator
-from goldless.fitting.fit import FitOptions, fit_moments
+from goldless.fitting.fit import fit_moments
+from goldless.fitting.given_groups import FitOptions
 from goldless.fitting.moments import ImbalanceRule
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class SpectralMetaLearner(TreeEstimator):
@@ -106,7 +110,7 @@ class SpectralMetaLearner(TreeEstimator):
         self.lower_is_positive = lower_is_positive
         self.positive_from = positive_from
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SpectralMetaLearner:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate accuracies. ``y`` is ignored.
 
         Parameters

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from goldless.estimators.base import VoteEstimator
+from goldless.estimators.base import VoteEstimator, check_is_fitted
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.explain import Explanation, explain_patterns, spread_rows
 from goldless.fitting.fitted import probabilities

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from goldless.fitting.fitted import Alternative
 from goldless.fitting.solve import fit_groups
 from goldless.maths.em import Dirichlet
 from goldless.maths.structure.partitions import voters_in_groups
-from goldless.maths.structure.result import Structure
+from goldless.maths.structure.result import UNDECIDED_MARGIN, Structure
 from goldless.maths.tree import TreeModel
 from goldless.progress import part
 from goldless.votes.grouped import grouped
@@ -45,6 +47,21 @@ def nearby_groupings(
         margin = max(0.0, reading.objective - chosen.objective) / structure.penalty
         found.append(Alternative(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
     return tuple(found)
+
+
+def undecided_by(others: Iterable[Alternative], margin: float = UNDECIDED_MARGIN) -> Alternative | None:
+    """Return the nearest grouping that would change many labels, if it is not behind by so many prices of a voter."""
+    nearest = next((other for other in others if other.labels_changed > NOTABLE_CHANGE), None)
+    return nearest if nearest is not None and nearest.margin < margin else None
+
+
+def describe_undecided(groups: NDArray[np.int64], other: Alternative) -> str:
+    """Return in one sentence why the groups that were found are not used."""
+    return (
+        f"Two groupings ({voters_in_groups(groups)} or {voters_in_groups(other.groups)} of {len(groups)} voters in "
+        f"groups) fit almost equally well, and {100 * other.labels_changed:.0f} % of the labels differ. No groups "
+        "were used; a few labelled items, a known class balance or one trusted voter can decide."
+    )
 
 
 def describe_groups(groups: NDArray[np.int64], n_voters: int) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from goldless.errors import renamed
 from goldless.fitting.alternatives import NOTABLE_CHANGE
 from goldless.fitting.fitted import Fitted, probabilities
 from goldless.fitting.numbers import RankedVotes
@@ -24,12 +25,12 @@ from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
 
-_TEMPER = 0.3  # how far to believe a reading's log-odds; real votes depend more than modelled
+_TEMPER = 0.3  # how far to believe a grouping's log-odds; real votes depend more than modelled
 _LARGEST_PRIOR_ODDS = 3.0
-_DOUBT = 0.02  # weight of an item's own doubt, so that the hardest items are asked once readings agree
+_DOUBT = 0.02  # weight of an item's own doubt, so that the hardest items are asked once groupings agree
 _DECISIVE = np.log(19.0)  # log-odds of 95 to 5
 _REPEATED = 0.5  # a second label for the same pattern of votes tells less
-_LEAST_WEIGHT = 1e-3  # readings less probable than this are ruled out
+_LEAST_WEIGHT = 1e-3  # groupings less probable than this are ruled out
 _JUDGED_BY = 20  # labels by whose mean worth the number that is needed is found, however many are asked for
 
 
@@ -44,12 +45,12 @@ class Questions(Shown):
     enough : int or None
         How many such labels are likely to settle what is open, None if no number of them is likely to. Where nothing
         is open it is 0, or what a check of labels at risk needs (``fitted_.at_risk``).
-    n_readings : int
-        How many readings of the votes differ in their labels.
+    n_groupings : int
+        How many groupings of the votes differ in their labels.
     open : bool
         Whether the votes leave open which grouping is right: what the fit itself says (``ambiguous_``).
-    said : ndarray of shape (n, n_readings)
-        Codes of the labels that each reading gives these rows, the most probable reading first.
+    codes : ndarray of shape (n, n_groupings)
+        Codes of the labels that each grouping gives these rows, the most probable grouping first.
     doubt : ndarray of shape (n,)
         How far the label of each row is from certain, from 0 to 1: its entropy, as a share of that of a guess.
     items : ndarray of shape (n,) or None
@@ -58,11 +59,14 @@ class Questions(Shown):
 
     rows: NDArray[np.int64]
     enough: int | None
-    n_readings: int
+    n_groupings: int
     open: bool
-    said: NDArray[np.int64]
+    codes: NDArray[np.int64]
     doubt: NDArray[np.float64]
     items: NDArray | None = None
+
+    n_readings = renamed("n_readings", "n_groupings")
+    said = renamed("said", "codes")
 
     @property
     def item_names(self) -> list[Any]:
@@ -72,7 +76,7 @@ class Questions(Shown):
     @property
     def divided(self) -> NDArray[np.bool_]:
         """Which rows the groupings label differently: these tell which is right, the others are merely doubtful."""
-        return (self.said != self.said[:, :1]).any(axis=1)
+        return (self.codes != self.codes[:, :1]).any(axis=1)
 
 
 def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.int64] | None = None) -> Questions:
@@ -126,38 +130,38 @@ def _prior_of(fitted: Fitted, groups: NDArray[np.int64], voters: NDArray[np.int6
 
 def choose_questions(
     table: PatternTable | SparseRows,
-    readings: tuple[TreeModel, ...],
+    groupings: tuple[TreeModel, ...],
     weights: NDArray[np.float64],
     n: int,
     known: NDArray[np.int64],
     temper: float = _TEMPER,
 ) -> Questions:
-    """Choose items by how much their label is expected to tell about which reading is right.
+    """Choose items by how much their label is expected to tell about which grouping is right.
 
-    That is the mutual information of label and reading, H(mean p) - mean H(p), with p the probabilities of the
-    classes under each reading; to this comes a little of the item's own doubt.
+    That is the mutual information of label and grouping, H(mean p) - mean H(p), with p the probabilities of the
+    classes under each grouping; to this comes a little of the item's own doubt.
 
     Parameters
     ----------
     table : PatternTable
-        Patterns of the readings' voters, with the pattern of each row.
-    readings : tuple of TreeModel
-    weights : ndarray of shape (n_readings,)
+        Patterns of the groupings' voters, with the pattern of each row.
+    groupings : tuple of TreeModel
+    weights : ndarray of shape (n_groupings,)
         How probable each is.
     n : int
         How many items to choose.
     known : ndarray
         Rows that have a label already.
     temper : float
-        How far to believe a reading's log-odds.
+        How far to believe a grouping's log-odds.
     """
-    open_readings = np.flatnonzero(weights >= _LEAST_WEIGHT)
-    readings, weights = tuple(readings[number] for number in open_readings), weights[open_readings]
+    open_groupings = np.flatnonzero(weights >= _LEAST_WEIGHT)
+    groupings, weights = tuple(groupings[number] for number in open_groupings), weights[open_groupings]
     weights = weights / weights.sum()
-    evidence = [reading.class_evidence(table.codes) for reading in readings]
+    evidence = [grouping.class_evidence(table.codes) for grouping in groupings]
     evidence = [np.maximum(part - part.max(axis=1, keepdims=True), -LARGEST_RATIO) for part in evidence]
-    # one class balance for all: readings are to be told apart by which items are of a class, not by how many
-    prior = log_rates(readings[int(np.argmax(weights))].class_prior)
+    # one class balance for all: groupings are to be told apart by which items are of a class, not by how many
+    prior = log_rates(groupings[int(np.argmax(weights))].class_prior)
     prior = np.maximum(prior - prior.max(), -_LARGEST_PRIOR_ODDS)
     posterior = np.array([probabilities(temper * part + prior) for part in evidence])
     even = np.array([probabilities(temper * part) for part in evidence])
@@ -169,9 +173,9 @@ def choose_questions(
     labels = np.array([part.argmax(axis=1) for part in evidence])
     enough = _labels_needed(table, labels, posterior, weights, rows[:_JUDGED_BY])
     asked = table.inverse[rows[:n]]
-    said = labels[np.argsort(-weights, kind="stable")][:, asked].T
+    codes = labels[np.argsort(-weights, kind="stable")][:, asked].T
     doubt = _entropy(np.tensordot(weights, even, 1))[asked] / np.log(posterior.shape[2])
-    return Questions(rows[:n], enough, len(readings), bool(enough != 0), said, doubt)
+    return Questions(rows[:n], enough, len(groupings), bool(enough != 0), codes, doubt)
 
 
 def _spread_over_patterns(
@@ -200,7 +204,7 @@ def _labels_needed(
     weights: NDArray[np.float64],
     rows: NDArray[np.int64],
 ) -> int | None:
-    """Return how many labels like those of ``rows`` would raise any other reading, if it is right, to 95 %."""
+    """Return how many labels like those of ``rows`` would raise any other grouping, if it is right, to 95 %."""
     best = int(np.argmax(weights))
     changed = (labels != labels[best]) @ table.counts / table.n_items
     rivals = np.flatnonzero(changed > NOTABLE_CHANGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -96,7 +97,7 @@ def looked_at(model: Any, votes: Votes) -> LookedAt:
     table = PatternTable.of(chosen[rows].dense(), fitted.n_classes)
     few = fitted.subset(columns)
     posterior = probabilities(few.log_posterior(few.log_likelihood(table.codes)))
-    part = type(model)(**model.get_params())
+    part = copy(model)
     part.fitted_ = replace(few, sample=VoteSample.of(table.codes, table.counts, posterior))
     names = None if votes.voters is None else votes.voters[columns]
     items = None if votes.items is None else np.asarray(votes.items)[rows]

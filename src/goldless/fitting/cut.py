@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from goldless.kernels.sparse import Codes, codes_of_voters, tally
@@ -201,6 +200,8 @@ def nonnegative_stack(
     centre : ndarray of shape (n_terms,)
         Weights without any label: the mean of the prior.
     """
+    from scipy.optimize import minimize
+
     centre = np.append(centre, 0.0)
     design, sign = np.column_stack([terms, np.ones(len(terms))]), 2.0 * labels - 1
 

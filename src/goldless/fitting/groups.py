@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.fitting.core import PARTNERS, FitVotes
+from goldless.fitting.fitted import Alternative
 from goldless.maths.checks import as_groups, relabel
 from goldless.maths.clustering import assign_groups
 from goldless.maths.covariance import CovarianceEstimate
@@ -42,6 +43,8 @@ class FoundGroups:
         Residual of the grouping (eq. res).
     residual_path : dict of int to float
         Residual for each number of groups tried by the paper's rule.
+    undecided : Alternative or None
+        A grouping that fits as well as that of the search and labels otherwise, if no groups are used because of it.
     """
 
     groups: NDArray[np.int64]
@@ -52,6 +55,7 @@ class FoundGroups:
     v_off: NDArray[np.float64]
     residual: float
     residual_path: dict[int, float]
+    undecided: Alternative | None = None
 
 
 def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Iterable[int] | None) -> FoundGroups:

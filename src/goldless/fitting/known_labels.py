@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.fitting.facts import certain_votes
-from goldless.kernels.sparse import Codes, SparseCodes
-from goldless.maths.em import ExpectedCounts
+from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.fitting.core import FitVotes
+from goldless.fitting.facts import Facts, certain_votes
+from goldless.fitting.fitted import with_silence
+from goldless.fitting.given_groups import FitOptions
+from goldless.fitting.settling import known_rates
+from goldless.fitting.silence import hearing
+from goldless.fitting.solve import Solver, free_balance
+from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
+from goldless.maths.em import Dirichlet, EMResult, ExpectedCounts
 from goldless.maths.tree import TreeModel
 from goldless.votes.grouped import Grouped, grouped
+from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
 
@@ -114,3 +123,38 @@ def _with_silent_voter(counts: ExpectedCounts) -> ExpectedCounts:
         return np.concatenate([array, np.zeros((1, *array.shape[1:]))])
 
     return ExpectedCounts(counts.labels, padded(counts.latents), padded(counts.votes), counts.log_likelihood)
+
+
+def fit_with_facts(
+    votes: FitVotes,
+    facts: Facts,
+    options: FitOptions,
+    model: TreeModel,
+    prior: Dirichlet,
+    sums: VoteSums,
+    abstainers: NDArray[np.int64],
+    overdispersion: float,
+) -> tuple[EMResult, Calibration | None]:
+    """Run EM on the votes and one more voter, certain and alone, that speaks the known labels."""
+    picked = votes.counted.picked
+    voted = picked.voted(votes.voters)
+    rows = picked.take(voted)
+    codes = with_silence(codes_of_voters(rows.codes, votes.voters), abstainers)
+    start = with_label_voter(model)
+    known = hearing(known_rates(votes, facts, prior, start), abstainers, votes.sums.n_voters)
+    start = known.impose(start)
+    labelled = WithLabels.of(sums.expect, codes, facts.labels[voted], rows.counts, start)
+    # a sample knows no labels: what they change is part of what it lacks
+    on_table = labelled if sums.engine is None else WithLabels(sums.expect_table)
+    solver = Solver(on_table, None if sums.engine is None else labelled, options.max_iter, options.tol)
+    result = solver.finish_from(start, known)
+    voters = np.arange(model.n_voters)
+    of_voters = result.model.subset(voters)
+    without = replace(result, model=of_voters)
+    if not isinstance(options.balance_prior, str) or len(abstainers) or votes.ranked is not None:
+        return without, None
+    again = partial(solver.finish_from, result.model)
+    free = free_balance(again, votes.n_items, result.log_likelihood, known, overdispersion)
+    if free is None:
+        return without, None
+    return without, calibrated_to(sums.table, of_voters, free.result.model.subset(voters))

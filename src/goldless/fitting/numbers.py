@@ -52,9 +52,7 @@ class RankedVotes:
         """How far each bin speaks for the positive class: by the user's cut, as a probability, or by its rank."""
         if self.bins.positive_from is not None:
             return self.bins.above_cut
-        if self.bins.are_probabilities.all():
-            return np.nan_to_num(self.bins.means)
-        return self.midranks
+        return self.midranks if self.are_ranks else np.nan_to_num(self.bins.stated)
 
     @property
     def are_ranks(self) -> bool:
@@ -63,16 +61,18 @@ class RankedVotes:
 
     @property
     def class_prior(self) -> NDArray[np.float64] | None:
-        """Pr(Y) as the votes state it: of the middle voter that says probabilities, or above the user's cut.
+        """Pr(Y) as votes state it: by the middle voter that says probabilities or labels, or by the user's cut.
 
-        The middle and not the mean, for one voter whose probabilities are no such thing must not move it.
+        The middle and not the mean, for one voter whose probabilities are no such thing must not move it. A voter of
+        two labels among scores says by them where it cuts, which scores do not.
         """
         if self.bins.positive_from is not None:
             stated = (self.share * self.bins.above_cut).sum(axis=1)
-        elif self.bins.are_probabilities.any():
-            stated = (self.share * np.nan_to_num(self.bins.means)).sum(axis=1)[self.bins.are_probabilities]
         else:
-            return None
+            states = ~np.isnan(self.bins.stated[:, 0])
+            if not states.any():
+                return None
+            stated = (self.share * np.nan_to_num(self.bins.stated)).sum(axis=1)[states]
         balance = float(np.clip(np.median(stated), _BALANCE_FLOOR, 1 - _BALANCE_FLOOR))
         return np.array([1 - balance, balance])
 

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.errors import warn_user
 from goldless.fitting.core import FitVotes
 from goldless.fitting.fitted import Unseen
+from goldless.fitting.given_groups import FitOptions, fit_given
+from goldless.fitting.groups import find_groups
 from goldless.fitting.solve import FREE_BALANCE
 from goldless.kernels.sparse import tally
 from goldless.maths.em import Dirichlet, run_em
@@ -19,6 +22,7 @@ from goldless.votes.unseen import UnseenRows
 
 FEWEST_CALLERS = 4  # three have as many rates as there are patterns that are seen
 _Z = 1.959963984540054
+_ROUNDS = 4  # of counting and looking for groups
 _RESAMPLES = 20
 _FEW_RESAMPLES = 8  # of many patterns
 _MANY_PATTERNS = 1 << 12
@@ -116,3 +120,54 @@ def _refit(
     table = replace(votes.table, counts=np.asarray(counts, dtype=np.int64))
     passes = grouped(table, model.groups, rows)
     return run_em(model, passes.expect, prior=prior, max_iter=_ITERATIONS, tol=_TOL).model
+
+
+def seen_if(votes: FitVotes, options: FitOptions) -> FitOptions:
+    """Return the options with how many calls an item needs to be seen: as the user says, or else as the votes do.
+
+    What only the votes say is no reason to refuse them: if unseen items cannot be counted, that is said.
+    """
+    at_least, listed = options.at_least, votes.votes.at_least
+    if at_least == 0:
+        return replace(options, at_least=None)
+    if at_least is None and listed is None:
+        return options
+    wanted = replace(options, at_least=listed if at_least is None else at_least)
+    try:
+        if not options.em or options.start == "two-stage" or options.abstain == "informative":
+            raise ValueError("at_least enters through EM from votes: leave em, start and abstain at their defaults.")
+        check_unseen(votes, wanted.at_least)
+    except ValueError as error:
+        if at_least is not None:
+            raise
+        warn_user(f"Items that nobody called are not counted: {error}")
+        return options
+    return wanted
+
+
+def add_unseen(votes: FitVotes, options: FitOptions) -> FitVotes:
+    """Return the votes with the rows that too few voters call, in EM and in the covariance, if there are such rows.
+
+    How many there are hangs on the groups, and what groups are found on the covariance: a few rounds, from no groups.
+    """
+    if options.at_least is None:
+        return votes
+    votes = with_unseen(votes, options.at_least, options.n_unseen)
+    groups, overdispersion = np.arange(votes.sums.n_voters), 1.0
+    for _ in range(_ROUNDS):
+        model = fit_given(votes, options, groups, overdispersion).result.model
+        votes = seen_in_covariance(votes, model)
+        if isinstance(options.structure, str) and options.structure == "independent":
+            break
+        found = find_groups(votes, options.structure, options.n_groups)
+        if np.array_equal(found.groups, groups):
+            break
+        groups, overdispersion = found.groups, found.overdispersion
+    return votes
+
+
+def unseen_of(votes: FitVotes, options: FitOptions, model: TreeModel, prior: Dirichlet) -> Unseen | None:
+    """Return how many items too few voters call to be listed, if that is how votes were listed."""
+    if options.at_least is None:
+        return None
+    return count_unseen(votes, options.at_least, model, prior.for_groups(model.groups))

@@ -17,7 +17,7 @@ from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import LabelRules
 from goldless.votes.bins import Bins, Levels
-from goldless.votes.kinds import check_numbers, judge_range
+from goldless.votes.kinds import check_labels, check_numbers, judge_range, labels_among
 from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Rows
 from goldless.votes.votes import Votes
@@ -70,11 +70,12 @@ def alphabet_of_levels(
 ) -> NumberAlphabet:
     """Cut bins; of a kind that was judged from the first rows, all rows decide whether numbers are probabilities."""
     sign = rules.numbers.sign(voters, len(kinds))
-    if rules.numbers.kind == "auto" and "probabilities" in kinds:
-        ends = [
-            sorted(turn * of_voter.values[[0, -1]]) if len(of_voter.values) else [np.nan, np.nan]
-            for turn, of_voter in zip(sign, levels, strict=True)
-        ]
-        kinds = judge_range(np.array(ends).T)
+    said = [turn * of_voter.values for turn, of_voter in zip(sign, levels, strict=True)]
+    if rules.numbers.kind == "auto" and "ordinal" not in kinds:
+        if "probabilities" in kinds:
+            ends = [[values.min(), values.max()] if len(values) else [np.nan, np.nan] for values in said]
+            kinds = judge_range(np.array(ends).T)
+        kinds = labels_among(tuple("scores" if kind == "labels" else kind for kind in kinds), said)
+    check_labels(kinds, said, voters)
     bins = Bins.of(levels, kinds, sign, rules.numbers.positive_from)
     return NumberAlphabet.of(score_classes(rules), bins, rules)

@@ -14,7 +14,16 @@ from goldless.io.arrays import LabelTable
 from goldless.kernels.sparse import dense_codes
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, distinct_labels, is_missing, short_repr
 from goldless.votes.bins import Bins, Levels, distinct_numbers
-from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, check_numbers, judge_labels, judge_range, ranks_as_codes
+from goldless.votes.kinds import (
+    JUDGED_ITEMS,
+    are_in_order,
+    check_labels,
+    check_numbers,
+    judge_labels,
+    judge_range,
+    labels_among,
+    ranks_as_codes,
+)
 from goldless.votes.votes import Votes
 
 Counts = Callable[[int], NDArray[np.int64] | None]
@@ -34,7 +43,10 @@ def kinds_in(table: LabelTable, rules: LabelRules) -> tuple[str, ...] | None:
         return None
     if isinstance(judged, str):
         judged = ("ordinal" if judged == "labels" else judged,) * n_voters
-    return numbers.kinds(judged, table.voters)
+    if "scores" in judged:
+        judged = labels_among(judged, [column[~np.isnan(column)] for column in answers_of(table, rules).T])
+    kinds = numbers.kinds(judged, table.voters)
+    return None if set(kinds) == {"labels"} else kinds
 
 
 def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
@@ -114,6 +126,7 @@ def encode_numbers(table: LabelTable, rules: LabelRules, kinds: tuple[str, ...],
     if not any(len(of_voter.values) > 1 for of_voter in levels):
         seen = "every voter always gives the same number" if not np.isnan(answers).all() else "all votes are missing"
         raise VotesError("one-class" if not np.isnan(answers).all() else "no-votes", f"Nothing to combine: {seen}")
+    check_labels(kinds, [of_voter.values for of_voter in levels], table.voters)
     bins = Bins.of(levels, kinds, sign, rules.numbers.positive_from)
     return Votes(bins.codes(answers), score_classes(rules), table.voters, table.items, bins, answers=answers)
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.compiled import compiled
-from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.flat import collect, share
+from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import ordered_map, row_chunks
 
 _TINY = 1e-300
@@ -50,9 +51,14 @@ class SparseLayout:
     spare: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
 
     @classmethod
-    def of(cls, codes: SparseCodes, n_symbols: int, counts: NDArray[np.float64]) -> SparseLayout:
+    def of(cls, codes: Codes, n_symbols: int, counts: NDArray[np.float64]) -> SparseLayout:
         """Lay out rows."""
-        return cls(codes.starts, codes.cells(n_symbols), counts, codes.n_voters, n_symbols)
+        if isinstance(codes, SparseCodes):
+            return cls(codes.starts, codes.cells(n_symbols), counts, codes.n_voters, n_symbols)
+        n_voters, voted = codes.shape[1], codes >= 0
+        starts = np.concatenate([[0], np.cumsum(voted.sum(axis=1))])
+        cells = codes.astype(np.uint32) + np.arange(n_voters, dtype=np.uint32) * np.uint32(n_symbols)
+        return cls(starts, cells[voted], counts, n_voters, n_symbols)
 
     def empty_table(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return a table of zeros."""
@@ -74,7 +80,7 @@ class SparseLayout:
         """
         n_rows, n_votes = len(self.starts) - 1, int(self.starts[-1])
         work, filled = max(n_votes, n_rows), 4 * self.n_voters * self.n_symbols
-        n_pieces = int(np.clip(work // _VOTES_OF_A_PIECE, 1, np.clip(work // max(filled, 1), 2, _MOST_PIECES)))
+        n_pieces = int(np.clip(min(work // _VOTES_OF_A_PIECE, work // max(filled, 1)), 1, _MOST_PIECES))
         places = np.searchsorted(self.starts + np.arange(n_rows + 1), np.linspace(0, n_votes + n_rows, n_pieces + 1))
         places[0], places[-1] = 0, n_rows
         return [slice(int(first), int(last)) for first, last in pairwise(places)]
@@ -171,13 +177,15 @@ class SparseTree:
     ) -> float:
         """Add some rows if every voter hangs on the hub: exponentials of many at once are cheap."""
         log_likelihood = 0.0
-        hubs, tops, totals = np.empty((_ROWS_AT_ONCE, len(self.log_prior))), *np.empty((2, _ROWS_AT_ONCE))
-        for rows in row_chunks(len(counts), _ROWS_AT_ONCE):
+        # what rows read stays in the cache until it is counted, unless the tables are larger than the cache anyway
+        at_once = min(max(_ROWS_AT_ONCE, len(self.log_votes)), len(counts))
+        hubs, tops, totals = np.empty((at_once, len(self.log_prior))), *np.empty((2, at_once))
+        for rows in row_chunks(len(counts), max(at_once, 1)):
             here, n_rows = starts[rows.start : rows.stop + 1], rows.stop - rows.start
             hub, top, total = hubs[:n_rows], tops[:n_rows], totals[:n_rows]
-            _collect(here, cells, self.log_votes, self.log_prior, hub, top)
+            collect(here, cells, self.log_votes, self.log_prior, hub, top)
             np.exp(hub, out=hub)
-            _share(here, cells, counts[rows], hub, total, sums.labels, sums.votes)
+            share(here, cells, counts[rows], hub, total, sums.labels, sums.votes)
             np.log(total, out=total)
             total += top
             log_likelihood += float(np.einsum("i,i->", counts[rows], total))  # not by BLAS, whose threads would wait
@@ -358,75 +366,6 @@ def _latents(starts, cells, log_votes, latent_of, rates, log_prior, n_symbols, o
                 for state in range(n_states):
                     share += hub[state] * rates[latent, a, state] * evidence[place, a] / mixed[place, state]
                 out[row, latent, a] = share
-
-
-@compiled
-def _collect(starts, cells, log_votes, log_prior, hubs, tops):
-    """Add up what voters on the hub say of each state, less the largest sum of the row.
-
-    Four states at a time, then two, then one: sums that stay in registers are twice as fast as those in an array.
-    """
-    n_states = log_prior.size
-    for row in range(starts.size - 1):
-        first, last, top, state = starts[row], starts[row + 1], -np.inf, 0
-        while n_states - state >= 4:
-            a, b, c, d = log_prior[state], log_prior[state + 1], log_prior[state + 2], log_prior[state + 3]
-            for vote in range(first, last):
-                cell = np.int64(cells[vote])
-                a += log_votes[cell, state]
-                b += log_votes[cell, state + 1]
-                c += log_votes[cell, state + 2]
-                d += log_votes[cell, state + 3]
-            hubs[row, state], hubs[row, state + 1], hubs[row, state + 2], hubs[row, state + 3] = a, b, c, d
-            top = max(top, max(max(a, b), max(c, d)))
-            state += 4
-        if n_states - state >= 2:
-            a, b = log_prior[state], log_prior[state + 1]
-            for vote in range(first, last):
-                cell = np.int64(cells[vote])
-                a += log_votes[cell, state]
-                b += log_votes[cell, state + 1]
-            hubs[row, state], hubs[row, state + 1] = a, b
-            top = max(top, max(a, b))
-            state += 2
-        if state < n_states:
-            a = log_prior[state]
-            for vote in range(first, last):
-                a += log_votes[np.int64(cells[vote]), state]
-            hubs[row, state] = a
-            top = max(top, a)
-        tops[row] = top
-        for state in range(n_states):
-            hubs[row, state] -= top
-
-
-@compiled
-def _share(starts, cells, counts, hubs, totals, labels, votes):
-    """Scale every row to sum to its count, and count its votes."""
-    n_rows, n_states = hubs.shape
-    for row in range(n_rows):
-        first, last, total, state = starts[row], starts[row + 1], 0.0, 0
-        for state in range(n_states):
-            total += hubs[row, state]
-        totals[row] = total
-        for state in range(n_states):
-            hubs[row, state] = counts[row] * (hubs[row, state] / total)
-            labels[state] += hubs[row, state]
-        state = 0
-        while n_states - state >= 4:
-            a, b, c, d = hubs[row, state], hubs[row, state + 1], hubs[row, state + 2], hubs[row, state + 3]
-            for vote in range(first, last):
-                cell = np.int64(cells[vote])
-                votes[cell, state] += a
-                votes[cell, state + 1] += b
-                votes[cell, state + 2] += c
-                votes[cell, state + 3] += d
-            state += 4
-        while state < n_states:
-            a = hubs[row, state]
-            for vote in range(first, last):
-                votes[np.int64(cells[vote]), state] += a
-            state += 1
 
 
 @compiled

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize_scalar
 
 from goldless.maths.rank_one import complete_rank_one
 
@@ -48,6 +47,8 @@ def imbalance_by_likelihood(log_likelihood: Callable[[float], float], n_grid: in
 
     ``log_likelihood(b)`` is the likelihood of the votes with all other parameters tied to b by the moments.
     """
+    from scipy.optimize import minimize_scalar
+
     grid = np.linspace(-_IMBALANCE_LIMIT, _IMBALANCE_LIMIT, n_grid)
     values = np.array([log_likelihood(b) for b in grid])
     best = int(values.argmax())
@@ -75,6 +76,8 @@ def imbalance_by_slope(
     n_grid : int, default=33
         How many values of b are looked at first.
     """
+    from scipy.optimize import brentq
+
     grid = np.linspace(-_IMBALANCE_LIMIT, _IMBALANCE_LIMIT, n_grid)
     place = int(np.argmax([look(b) for b in grid]))
     value, slope = evaluate(grid[place])

@@ -153,7 +153,9 @@ def _is_frame(votes: Any) -> bool:
 
 
 def _fitted(table: VotesFile) -> tuple[LatentSML, list[str]]:
-    """Fit the default model; return it and its warnings as sentences."""
+    """Fit the default model, the public one; return it and its warnings as sentences."""
+    from goldless.estimators.learners import LatentSML
+
     with python_warnings.catch_warnings(record=True) as caught:
         python_warnings.simplefilter("always")
         model = LatentSML(at_least=table.at_least).fit(table.votes)

@@ -13,7 +13,6 @@ import numpy as np
 
 from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis
 from goldless.estimators.base import VoteEstimator
-from goldless.estimators.ensemble import VoterEnsemble
 from goldless.fitting.ask import Questions
 from goldless.fitting.explain import Explanation
 from goldless.fitting.panels import Panels
@@ -104,11 +103,6 @@ def _of_estimator(model: VoteEstimator) -> str:
         more=_more(_MOST, len(order), "voters"),
         said=["Estimated without labels. gl.report(votes) has the rest."],
     )
-
-
-@html_of.register
-def _of_ensemble(model: VoterEnsemble) -> str:
-    return html_of(model.combiner_)
 
 
 def _tree_of(names: Any, groups: Any, accuracy: Any, group_accuracy: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
+from goldless.estimators.base import check_is_fitted
 from goldless.estimators.cut_numbers import CutVotes, Said, as_labels
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.sampled import in_memory

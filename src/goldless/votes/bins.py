@@ -140,7 +140,8 @@ class Bins:
     Attributes
     ----------
     kinds : tuple of str
-        What the numbers of each voter are: "ordinal", "probabilities" or "scores".
+        What the numbers of each voter are: "ordinal", "probabilities" or "scores", or "labels" of a voter that says
+        one of two numbers.
     edges : tuple of ndarray
         Of each voter the smallest number of every bin but the first, as many as it has bins less one. Numbers of a
         voter whose sign is -1 are multiplied by it first.
@@ -215,6 +216,18 @@ class Bins:
     def are_probabilities(self) -> NDArray[np.bool_]:
         """Which voters say probabilities."""
         return np.array([kind == "probabilities" for kind in self.kinds])
+
+    @property
+    def stated(self) -> NDArray[np.float64]:
+        """Probability of the positive class that each bin states, shape (n_voters, n_symbols).
+
+        That of a probability is its mean, those of two labels are 0 and 1; grades and scores state none (NaN).
+        """
+        probability = np.where(self.sign[:, None] < 0, 1 - self.means, self.means)
+        label = np.arange(self.n_symbols) + np.zeros((self.n_voters, 1))
+        are_labels = np.array([kind == "labels" for kind in self.kinds])[:, None]
+        of_voters = np.where(are_labels, label, np.where(self.are_probabilities[:, None], probability, np.nan))
+        return np.where(np.isnan(self.means), np.nan, of_voters)
 
     @property
     def above_cut(self) -> NDArray[np.float64]:

@@ -116,16 +116,30 @@ class GroupedPatterns:
     def __init__(self, table: PatternTable, groups: NDArray[np.int64], unseen: UnseenRows | None = None):
         self.groups = groups
         self._unseen = unseen
-        self._plan = PackingPlan.for_groups(groups, table.n_symbols, missing=not table.complete)
-        self._packed = self._plan.pack_bits(table.bits)
+        self._table = table
         self._counts = table.counts.astype(np.float64)
-        n_rows = len(self._packed)
+        n_rows = table.n_patterns
         n_chunks = min(1 if n_rows <= _SMALLEST_CHUNK else 2 * -(-n_rows // (2 * _SMALLEST_CHUNK)), _N_CHUNKS)
         self._chunks = row_chunks(n_rows, max(-(-n_rows // n_chunks), 1))
-        counted = ordered_map(
-            lambda rows: byte_totals(self._plan, self._packed[rows], self._counts[rows]), self._chunks
-        )
-        self._totals = np.sum(counted, axis=0)
+
+    @cached_property
+    def _plan(self) -> PackingPlan:
+        return PackingPlan.for_groups(self.groups, self._table.n_symbols, missing=not self._table.complete)
+
+    @cached_property
+    def _packed(self) -> NDArray[np.uint8]:
+        return self._plan.pack_bits(self._table.bits)
+
+    @cached_property
+    def _totals(self) -> NDArray[np.float64]:
+        """How many items have each value of each byte."""
+        plan, packed, counts = self._plan, self._packed, self._counts
+        return np.sum(ordered_map(lambda rows: byte_totals(plan, packed[rows], counts[rows]), self._chunks), axis=0)
+
+    @cached_property
+    def _lists(self) -> SparseLayout:
+        """The same votes as lists: where voters are alone, tables of single votes are smaller than those of bytes."""
+        return SparseLayout.of(self._table.codes, self._table.n_symbols, self._counts)
 
     def expect(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model with these groups (E-step).
@@ -133,11 +147,14 @@ class GroupedPatterns:
         The rows are cut into pieces that depend on the table alone and added in order, so the result has the
         same bits for any number of threads.
         """
-        tables = model.unit_tables(self._plan)
-        parts = ordered_map(lambda rows: tables.sums(self._packed[rows], self._counts[rows]), self._chunks)
-        sums = reduce(RowSums.plus, parts)
-        latents, votes = tables.expected(sums, self._totals)
-        counts = ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
+        if model.latents.shape[1] > 2 and not model.has_latent.any():
+            counts = expected_of_lists(model.sparse_tree().expect(self._lists), model)
+        else:
+            tables = model.unit_tables(self._plan)
+            parts = ordered_map(lambda rows: tables.sums(self._packed[rows], self._counts[rows]), self._chunks)
+            sums = reduce(RowSums.plus, parts)
+            latents, votes = tables.expected(sums, self._totals)
+            counts = ExpectedCounts(sums.labels, latents, votes, sums.log_likelihood + tables.base(self._totals))
         return counts if self._unseen is None else self._unseen.added_to(counts, model)
 
     def labels(self, model: TreeModel) -> NDArray[np.int64]:
@@ -158,6 +175,8 @@ class GroupedPatterns:
         hub : ndarray of shape (n_patterns, n_states), optional
             Start of Pr(state | votes); by default the mean over units of their mean vote.
         """
+        if self._table.n_symbols > 2 and len(np.unique(self.groups)) == len(self.groups):
+            return start_by_lists(self._lists, self.groups, hub)
         means = UnitMeans.of(self._plan)
 
         def sums_of(rows: slice) -> RowSums:
@@ -183,13 +202,9 @@ class GroupedRows:
         self._unseen = unseen
         self._table = table
 
-    @cached_property
-    def _layout(self) -> SparseLayout:
-        return self._table.layout
-
     def expect(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model with these groups (E-step)."""
-        counts = expected_of_lists(model.sparse_tree().expect(self._layout), model)
+        counts = expected_of_lists(model.sparse_tree().expect(self._table.layout), model)
         return counts if self._unseen is None else self._unseen.added_to(counts, model)
 
     def labels(self, model: TreeModel) -> NDArray[np.int64]:
@@ -198,8 +213,7 @@ class GroupedRows:
 
     def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
         """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
-        tree = unit_tree(self.groups, self._table.n_symbols, None if hub is None else hub.shape[1])
-        return start_of_lists(tree.unit_votes(self._layout, hub), self.groups)
+        return start_by_lists(self._table.layout, self.groups, hub)
 
     def log_likelihood(self, model: TreeModel) -> float:
         """Return the log-likelihood of all votes under a model with these groups."""
@@ -224,6 +238,14 @@ def unit_tree(groups: NDArray[np.int64], n_symbols: int, n_states: int | None = 
         has_latent,
         np.ones(n_states),
     )
+
+
+def start_by_lists(
+    layout: SparseLayout, groups: NDArray[np.int64], hub: NDArray[np.float64] | None
+) -> ExpectedCounts:
+    """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
+    tree = unit_tree(groups, layout.n_symbols, None if hub is None else hub.shape[1])
+    return start_of_lists(tree.unit_votes(layout, hub), groups)
 
 
 def start_of_lists(sums: SparseSums, groups: NDArray[np.int64]) -> ExpectedCounts:

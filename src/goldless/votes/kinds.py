@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
@@ -79,7 +79,7 @@ class NumberRules:
         kinds = list(judged)
         for voter, kind in self.kind.items() if isinstance(self.kind, Mapping) else ():
             if kind != "auto":
-                kinds[column_of(voter, voters, len(kinds))] = "ordinal" if kind == "labels" else kind
+                kinds[column_of(voter, voters, len(kinds))] = kind
         return tuple(kinds)
 
     def sign(self, voters: NDArray | None, n_voters: int) -> NDArray[np.int64]:
@@ -147,6 +147,35 @@ def judge_range(answers: NDArray[np.float64]) -> tuple[str, ...]:
     return ("scores",) * answers.shape[1]
 
 
+def labels_among(kinds: tuple[str, ...], answers: Sequence[NDArray[np.float64]]) -> tuple[str, ...]:
+    """Return kinds that were judged from numbers, with voters that only say 0 and 1 among scores as labels.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+    answers : sequence of ndarray
+        What each voter says: all its answers, or the different ones.
+    """
+    if "ordinal" in kinds or all(np.isin(said, (0, 0.5, 1)).all() for said in answers):
+        return kinds
+    return tuple(
+        "labels" if kind == "scores" and np.isin((0, 1), said).all() and np.isin(said, (0, 1)).all() else kind
+        for kind, said in zip(kinds, answers, strict=True)
+    )
+
+
+def check_labels(kinds: tuple[str, ...], levels: Sequence[NDArray[np.float64]], voters: NDArray | None) -> None:
+    """Refuse a voter that is to say labels, and says more than two numbers."""
+    for voter, (kind, found) in enumerate(zip(kinds, levels, strict=True)):
+        if kind == "labels" and len(found) > 2:
+            name = voter if voters is None else voters[voter]
+            raise VotesError(
+                "labels-among-numbers",
+                f"Voter {name!r} gives {len(found)} different numbers: labels beside numbers of others are two",
+                "kind-ordinal",
+            )
+
+
 def are_in_order(codes: NDArray[np.int8], n_symbols: int) -> bool:
     """Whether voters disagree as if the symbols had this order: mostly between neighbours.
 
@@ -212,10 +241,10 @@ def reading_of_numbers(
     answers: NDArray[np.float64], kinds: tuple[str, ...], sign: NDArray[np.int64], positive_from: float | None
 ) -> Note:
     """Say how numbers were read: what they are, which way they run, and what to pass if they are names of classes."""
-    words = {"ordinal": "grades", "probabilities": "probabilities", "scores": "scores"}
+    words = {"ordinal": "grades"}
     ends = f"{np.nanmin(answers):g}-{np.nanmax(answers):g}" if np.nanmin(answers) >= 0 else ""
     found = list(dict.fromkeys(kinds))
-    what = ", ".join(words[kind] if len(found) == 1 else f"{kinds.count(kind)} {words[kind]}" for kind in found)
+    what = ", ".join((f"{kinds.count(kind)} " if len(found) > 1 else "") + words.get(kind, kind) for kind in found)
     if found == ["ordinal"] and ends:
         what = f"grades {ends}"
     low = int((sign < 0).sum())
