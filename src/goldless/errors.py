@@ -29,6 +29,7 @@ HINTS = {
     "choose-positive": "leave out {positive}, or name all but two labels as {missing}",
     "not-votes": "if it names the items, pass it as {id_column}; if it is no voter, as {ignore}; if each row is one "
     "vote, name its columns by {item}, {voter} and {label}",
+    "ignore-others": "name the columns of the others in {ignore}",
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
     "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
     "is no vote in {ignore}",
@@ -50,8 +51,9 @@ HINTS = {
     "known-formats": "goldless formats lists what votes are read from",
     "list-formats": "goldless formats lists them",
     "as-json": "{format:'json'} takes it for JSON of no special kind",
-    "name-one": "name one by {option}",
-    "name-file": "name one of them",
+    "name-question": "name one, such as {question:{first}}",
+    "name-table": "name one, such as {table:{first}}",
+    "name-file": "name one of them, such as {first}",
     "one-voter": "a file of each voter in one folder will do; if each row is one vote, name its columns by {item}, "
     "{voter} and {label}",
     "more-voters": "votes of several voters on the same items are compared: pass a folder with those of the others",

@@ -22,7 +22,7 @@ def run(options: Options) -> None:
     import sys
 
     from goldless.cli.display import write_json
-    from goldless.cli.facts import describe_questions, question_rows
+    from goldless.cli.facts import question_rows
     from goldless.cli.labels import formulas_in
     from goldless.cli.output import check_output, write_output
     from goldless.cli.work import class_names, how_of, notes_of, print_reading, read_and_fit, shown_classes
@@ -60,5 +60,4 @@ def run(options: Options) -> None:
     elif not options.quiet:
         print_reading(table, warned)
         filled = "the file" if to_screen else options.output
-        sentence = describe_questions(questions, len(rows))
-        sys.stderr.write(f"{sentence}\nFill in the labels, then pass {filled} as --anchors.\n")
+        sys.stderr.write(f"{questions.sentence}\nFill in the labels, then pass {filled} as --anchors.\n")

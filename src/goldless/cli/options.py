@@ -171,6 +171,11 @@ def amount(text: str) -> float:
     return _bounded(text, 0, sys.float_info.max, "an amount of 0 or more")
 
 
+def points(text: str) -> float:
+    """Read a number of points between 0 and 50."""
+    return _bounded(text, 0.01, 49.99, "a number of points between 0 and 50")
+
+
 def share(text: str) -> float:
     """Read a share from 0 to below 1."""
     return _bounded(text, 0, 1 - 1e-9, "a share from 0 to below 1")

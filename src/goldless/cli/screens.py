@@ -289,13 +289,23 @@ def audit_screen(result: dict[str, Any], *, quiet: bool = False) -> list[Any]:
     parts.append(
         sentence(
             f"{result['n_labelled']} of {result['n_items']:,} items labelled by hand, {result['n_wrong']} of them "
-            f"wrong{unsure}. Plus or minus 5 points of balanced accuracy would take about "
-            f"{result['labels_for_5_points']:,} labels."
+            f"wrong{unsure}. {_narrow_enough(result)}"
         )
     )
     if result["looks"]:
-        parts.append(sentence("These intervals hold however often you look.", _QUIET))
+        more = result["n_labelled"] + result["n_unsure"] < result["looks"][-1]
+        again = " Once all are labelled, add --sequential to keep it so." if more else ""
+        parts.append(sentence(f"These intervals hold however often you look.{again}", _QUIET))
     return parts
+
+
+def _narrow_enough(result: dict[str, Any]) -> str:
+    """Return whether the interval is as narrow as was wished for, or how many labels that would take."""
+    low, high = result["interval"]["balanced_accuracy"]
+    wished = f"plus or minus {result['within']:g} points of balanced accuracy"
+    if 100 * (high - low) / 2 <= result["within"]:
+        return f"That is {wished} or less: no more labels are needed."
+    return f"{wished[0].upper()}{wished[1:]} would take about {result['labels_needed']:,} labels."
 
 
 def _audit_table(result: dict[str, Any], title: str) -> Any:

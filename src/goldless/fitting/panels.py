@@ -173,12 +173,16 @@ def _chooser(
     barred: NDArray[np.int64],
     families: tuple[str | None, ...] | None = None,
 ) -> PanelChooser:
-    """Return the chooser among voters that may be chosen, one of each set of exact copies: the cheapest."""
-    copy_of = fitted.model.copy_of
+    """Return the chooser among voters that may be chosen, one of each set of exact copies: the cheapest.
+
+    Voters that are expected to do worse than chance may not be, unless all are.
+    """
+    copy_of, accuracy = fitted.model.copy_of, fitted.recalls.mean(axis=1)
+    good = accuracy >= min(1 / fitted.n_classes, accuracy.max())
     taken = set(copy_of[forced].tolist())
     pool: list[int] = []
     for voter in sorted(_by_accuracy(fitted).tolist(), key=lambda voter: prices[voter]):
-        if voter not in barred and copy_of[voter] not in taken:
+        if good[voter] and voter not in barred and copy_of[voter] not in taken:
             taken.add(copy_of[voter])
             pool.append(voter)
     ordered = [voter for voter in _by_accuracy(fitted).tolist() if voter in set(pool)]

@@ -23,17 +23,31 @@ _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),
     *("sample", "sample_id", "instance", "instance_id", "unit", "unit_id", "document", "doc", "doc_id", "variant"),
     *("site", "row", "row_id", "trace_id", "traceid", "span_id", "pair_id", "prompt_id", "image", "image_id"),
+    *("case", "record", "message", "tweet", "review", "patient", "query", "conversation", "uid", "uuid", "url"),
     *("id", "index", "unnamed:_0", "", "text", "prompt", "sentence", "comment", "instruction"),
 )
 
 _VOTER_NAMES = (
     *("voter", "worker", "workerid", "annotator", "judge", "rater", "caller", "coder", "reader", "labeler"),
-    *("labeller", "grader", "evaluator", "performer", "source", "classifier", "user", "model"),
+    *("labeller", "grader", "evaluator", "performer", "reviewer", "assessor", "participant", "respondent", "expert"),
+    *(
+        "physician",
+        "radiologist",
+        "observer",
+        "contributor",
+        "student",
+        "source",
+        "classifier",
+        "user",
+        "llm",
+        "model",
+    ),
 )
 
 _LABEL_NAMES = (
     *("label", "vote", "answer", "response", "verdict", "rating", "class", "annotation", "annotations", "judgement"),
-    *("judgment", "call", "grade", "prediction", "decision", "value", "score"),
+    *("judgment", "call", "grade", "prediction", "pred", "decision", "choice", "category", "diagnosis", "outcome"),
+    *("selection", "sentiment", "code", "tag", "target", "value", "score"),
 )
 _ENDINGS = ("_id", "_name", "s")  # of names of voters and labels
 
@@ -163,6 +177,12 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
         lacking = [role for role, column in zip(("item", "voter", "label"), found, strict=True) if column is None]
         raise VotesError("lacking-column", "a long table needs three columns", "lacking-roles", lacking=lacking)
     return None
+
+
+def label_title(titles: Sequence[str]) -> str | None:
+    """Return the title that is most usual for votes, if one is."""
+    plain = {plain_title(title): title for title in reversed(titles)}
+    return next((plain[word] for word in _LABEL_NAMES if word in plain), None)
 
 
 ROW_NUMBERS = ("", "unnamed:_0", "__index_level_0__", "level_0")  # as pandas calls the index of a frame it saves

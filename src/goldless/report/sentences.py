@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from goldless.diagnosis.advice import SAME_LABELS
 from goldless.diagnosis.reference_class import ReferenceClass
 from goldless.families import all_of_one
 from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
@@ -111,11 +112,11 @@ def what_to_do(facts: Facts) -> list[str]:
     return advice
 
 
-def on_real_panels(combined: Expected, known: ReferenceClass, use: str) -> str:
+def on_real_panels(combined: Expected, known: ReferenceClass, differ: float) -> str:
     """Return what the model expects of the combined labels, and what was true of real panels like this one.
 
-    How often they were better than majority is not said where both are the same labels, and counted where it rests on
-    few panels.
+    How often they were better than majority is not said where both are the same labels (``differ`` is on what share
+    of the items they are not), and counted where it rests on few panels.
     """
     if combined.interval is None:
         return (
@@ -123,16 +124,16 @@ def on_real_panels(combined: Expected, known: ReferenceClass, use: str) -> str:
             "some items by hand to find out."
         )
     low, high = (f"{100 * end:.0f}" for end in combined.interval)
-    n_panels, compared = len(known.panels), known.comparisons["majority vote"].n_panels
-    few = compared < _FEW_PANELS
+    n_panels = len(known.panels)
+    few = n_panels < _FEW_PANELS
     better = ""
-    if combined.held is not None and use != "majority":
-        times, of = (int(combined.held * compared), compared) if few else (round(100 * combined.held), 100)
+    if combined.held is not None and differ >= SAME_LABELS:
+        times, of = (int(combined.held * n_panels), n_panels) if few else (round(100 * combined.held), 100)
         better = f", and better than majority on {times} of {of}"
-    alike = f" ({compared} of them with more than two classes)" if few else ""
+    alike = "of more than two classes" if few else "that looked like this"
     return (
-        f"The model expects {percent(combined.balanced_accuracy)}; on {n_panels} real panels that looked like "
-        f"this{alike} the labels were right on {low} to {high} % of items{better}."
+        f"The model expects {percent(combined.balanced_accuracy)}; on {n_panels} real panels {alike} the labels were "
+        f"right on {low} to {high} % of items{better}."
     )
 
 
@@ -141,7 +142,7 @@ def _remedy(facts: Facts) -> str:
     if facts.diagnosis.use != "unknown":
         return ""
     if facts.ambiguous:
-        return " Label a few items first, and fit again with these labels as anchors."
+        return " Label such items first, and fit again with these labels as anchors."
     if facts.votes.n_items < _FEW_ITEMS:
         return " Collect votes on more items."
     if facts.votes.n_voters < _FEW:
@@ -160,18 +161,17 @@ def what_to_watch(facts: Facts) -> list[str]:
     weak = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in facts.diagnosis.weak_groups]
     if weak:
         found.append(f"Too weak to name, used for labels or intervals only: {listed(weak, 3)}.")
-    if n_voters < _FEW:
-        found.append(f"{_voters(n_voters)} too few to see dependence: groups need at least five voters.")
-    elif n_voters < 10:
+    if n_voters < 10 and groups:
         found.append(f"{n_voters} voters: treat groups as tentative.")
     if n_items < 5 * n_voters:
         found.append(f"{n_items:,} items are few for {n_voters} voters: covariances are mostly noise.")
     if votes.votes_per_item < 3:
         found.append(f"Labels rest on {votes.votes_per_item:.1f} votes per item.")
-    if facts.unexplained > _UNEXPLAINED:
+    rejected = facts.diagnosis.fit_pvalue is not None and facts.diagnosis.fit_pvalue < _REJECTED
+    if facts.unexplained > _UNEXPLAINED and rejected:
         found.append(
-            f"The groups leave {percent(facts.unexplained)} of the covariance of the votes unexplained: voters "
-            "share more than was found, so accuracies and effective votes come out too high."
+            f"{percent(facts.unexplained)} of the covariance of the votes is left unexplained: voters share more "
+            "than was found, so accuracies and effective votes come out too high."
         )
     if groups and n_voters > len(groups[0].voters) >= n_voters / 2:
         found.append(

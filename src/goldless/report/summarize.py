@@ -186,13 +186,15 @@ def _summary(
         ambiguous=facts.ambiguous,
         chance=rounded(facts.chance),
         n_groups=len(groups),
-        n_sources=int(diagnosis.groups.max()) + 1,
+        n_sources=len(diagnosis.voters) - sum(len(group) - 1 for group in diagnosis.groups),
         n_echoing=sum(len(group.voters) for group in groups),
         effective_votes=facts.effective_votes,
         effective_votes_interval=facts.effective_votes_interval,
         expected=expected,
         on_real_panels=on_real_panels(
-            expected[0], reference_class(opened.n_classes, opened.said is not None), diagnosis.use
+            expected[0],
+            reference_class(opened.n_classes, opened.said is not None),
+            facts.differs_from_majority / votes.n_items,
         ),
         unexplained=facts.unexplained,
         differs_from_majority=facts.differs_from_majority,

@@ -21,7 +21,7 @@ from goldless.io.readers.columns import Columns, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import BLOCK, Layout, bad_encoding, bad_text, layout_of
-from goldless.io.roles import ReadOptions, check_names, long_roles
+from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
 from goldless.io.tables import doubtful_labels, wide_alphabet
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.number_alphabet import NumberAlphabet
@@ -362,6 +362,8 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         if roles is not None:
             how = _KINDS[pieces[0].kind] if preset is None else preset.title
             return LongFiles(pieces, reader, roles, options, name, how, certain=preset is not None)
+        if _one_voter_a_file(pieces, reader, names):
+            return None
         meant, spelt = as_meant([column_of(title, table[title], pieces[0].path) for title in names])
         if spelt:
             return None
@@ -394,6 +396,16 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         (*wide.notes, *(() if alphabet is None else doubtful_labels(alphabet))),
         frozenset(names) - {*(column.name for column in voters), *([items.name] if items else ()), options.truth},
     )
+
+
+def _one_voter_a_file(pieces: list[Piece], reader: TableReader, names: list[str]) -> bool:
+    """Whether the first two files name the same items, so that they are no parts of one table."""
+    title = next((title for title in names if names_items([title])), None)
+    if title is None or len(pieces) < 2:
+        return False
+    heads = [next(reader.batches(piece, [title]), None) for piece in pieces[:2]]
+    first, second = (set() if head is None else set(head.column(0).to_pylist()) for head in heads)
+    return 2 * len(first & second) > len(first)
 
 
 _KINDS = {"parquet": "Parquet", "feather": "Feather", "csv": "CSV"}
