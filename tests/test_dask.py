@@ -16,6 +16,7 @@ import goldless as gl
 from goldless.cli import main
 from goldless.errors import VotesError
 from goldless.votes.dask import DaskEngine
+from references_votes import assert_looks_are_those_of_memory
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
 
@@ -83,6 +84,15 @@ def test_a_dask_frame_is_the_frame_and_only_small_arrays_come_back(client, frame
     assert max(sizes) < 1_000_000  # the sample of patterns is the largest
     assert done[-1] == 1.0
     np.testing.assert_array_equal(model.predict(votes), in_memory.predict(frame))
+
+
+def test_what_is_seen_of_single_items_on_a_cluster_is_what_is_seen_in_memory(client):
+    import dask.dataframe as dd
+
+    X, _ = gl.simulate_votes(1500, groups=[4] + [1] * 6, missing_rate=0.1, random_state=0)
+    names = [f"case {i:04d}" for i in range(1500)]
+    frame = pd.DataFrame(X, index=names, columns=[f"voter {i}" for i in range(10)])
+    assert_looks_are_those_of_memory(dd.from_pandas(frame, npartitions=3, sort=False), frame)
 
 
 def test_a_killed_worker_changes_nothing(client, frame, in_memory, monkeypatch):

@@ -232,7 +232,7 @@ def delimiter(text: str) -> str:
 # -- sections -----------------------------------------------------------------------------------------------
 
 _READING = "How the file is read (found out and stated, unless given)"
-_KNOWN = "What is known besides the votes"
+_KNOWN = "Known facts"
 _LARGE = "Votes that do not fit in memory"
 EVERY_VOTER = ""  # --lower-is-positive without a name
 

@@ -63,7 +63,7 @@ class Opened:
         if not isinstance(model, TreeEstimator):
             raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
         drawn = in_memory(model, X)
-        model, X = as_labels(model, drawn.votes)
+        model, X = as_labels(drawn.model, drawn.votes)
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")

@@ -21,7 +21,7 @@ from goldless.report.items import item_parts, pattern_parts
 from goldless.report.matrices import matrices_part
 from goldless.report.numbers import numbers_part
 from goldless.report.opened import Opened
-from goldless.report.rows import Expected
+from goldless.report.rows import Expected, Voter
 from goldless.report.sentences import (
     Facts,
     headline,
@@ -156,7 +156,8 @@ def _summary(
         class_shares=[rounded(share) for share in tree.class_prior],
         vote_shares=[rounded(share) for share in opened.cast.sum(axis=1) / max(opened.cast.sum(), 1)],
     )
-    expected = [*map(_expected, diagnosis.expected), _expected_of_panel(diagnosis, panel_accuracy, len(panel))]
+    expected = [_expected(row, voters) for row in diagnosis.expected]
+    expected.append(_expected_of_panel(diagnosis, panel_accuracy, len(panel)))
     facts = Facts(
         votes=votes,
         groups=groups,
@@ -249,11 +250,13 @@ def _calls(opened: Opened) -> CallsPart | None:
     )
 
 
-def _expected(row: Expectation) -> Expected:
+def _expected(row: Expectation, voters: list[Voter]) -> Expected:
     """Return what is expected of one way to label."""
     real = None if row.interval is None else interval(row.interval)
     held = None if row.held is None else rounded(row.held)
-    return Expected(row.method, rounded(row.balanced_accuracy), real, interval(row.model_interval), held, row.voter)
+    voted = None if row.column is None else voters[row.column].coverage
+    value, ends = rounded(row.balanced_accuracy), interval(row.model_interval)
+    return Expected(row.method, value, real, ends, held, row.voter, voted)
 
 
 def _expected_of_panel(diagnosis: Diagnosis, accuracy: float, size: int) -> Expected:
