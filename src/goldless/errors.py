@@ -86,6 +86,7 @@ _PARAMETERS = (
     *("kind", "positive_from", "lower_is_positive"),
 )
 
+_LONGEST_SEEN = 1000  # characters
 Spell = Callable[[str, str | None], str]
 
 
@@ -123,6 +124,8 @@ class VotesError(ValueError):
     def __init__(
         self, kind: str, seen: str, hint: str | None = None, where: Mapping[str, Any] | None = None, **arguments: Any
     ):
+        if len(seen) > _LONGEST_SEEN:  # a name may be of any length
+            seen = f"{seen[: _LONGEST_SEEN - 300]} … {seen[-300:]}"
         super().__init__(seen)
         self.kind, self.seen, self.hint = kind, seen, hint
         self.where, self.arguments = dict(where or {}), arguments

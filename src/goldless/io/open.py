@@ -215,6 +215,8 @@ class VoteStream:
             self._say(found.notes)
             return found.votes if bins is None else encode_by_bins(found.votes, options.rules, classes, bins)
         self._say(files.notes)
+        # what is no voter stays none, also where labels are looked at in another way, as by a fitted model
+        self._options = replace(self._options, ignore=self._options.ignore | files.left_out)
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
 
