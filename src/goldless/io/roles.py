@@ -487,6 +487,15 @@ def are_numbers(
 
 def _refuse_words_among_numbers(columns: Sequence[Column], rules: LabelRules, words: list) -> None:
     """Refuse a word or two among what would otherwise be numbers: they may be refusals, or classes."""
+    votes = [np.bincount(c.positions[c.positions >= 0], minlength=len(c.values)) for c in columns]
+    said = sum(
+        int(n)
+        for c, found in zip(columns, votes, strict=True)
+        for v, n in zip(c.values, found, strict=True)
+        if v in words
+    )
+    if 2 * said > sum(int(found.sum()) for found in votes):  # numbers among words
+        return
     if are_numbers(columns, replace(rules, missing=(*rules.missing, *words))):
         column = next(column for column in columns if words[0] in column.values)
         raise VotesError(
