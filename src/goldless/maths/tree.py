@@ -103,6 +103,30 @@ class TreeModel:
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def unchecked(
+        cls,
+        groups: NDArray[np.int64],
+        prior: NDArray[np.float64],
+        latents: NDArray[np.float64],
+        votes: NDArray[np.float64],
+        state_class: NDArray[np.float64] | None = None,
+        copy_of: NDArray[np.int64] | None = None,
+    ) -> TreeModel:
+        """Return a model of arrays as they are: nothing is checked, nothing is copied."""
+        model = object.__new__(cls)
+        state_class = np.eye(len(prior)) if state_class is None else state_class
+        model.__dict__.update(
+            groups=groups,
+            prior=prior,
+            latents=latents,
+            votes=votes,
+            state_class=state_class,
+            class_prior=prior @ state_class,
+            copy_of=np.arange(len(groups)) if copy_of is None else copy_of,
+        )
+        return model
+
     # -- shape ----------------------------------------------------------------------------------------------
 
     @property
@@ -377,7 +401,7 @@ class TreeModel:
         logarithms = np.empty_like(self.votes)  # in the same order in memory
 
         def fill(voters: slice) -> None:
-            np.clip(self.votes[voters], _CLIP, 1.0, out=logarithms[voters])
+            np.maximum(self.votes[voters], _CLIP, out=logarithms[voters])
             np.log(logarithms[voters], out=logarithms[voters])
 
         ordered_map(fill, row_chunks(self.n_voters, VOTERS_AT_ONCE))
@@ -429,16 +453,7 @@ class TreeModel:
         self, prior: NDArray[np.float64], latents: NDArray[np.float64], votes: NDArray[np.float64]
     ) -> TreeModel:
         """Return the model with other probabilities, not checked; classes keep their shares of the states."""
-        model = object.__new__(TreeModel)
-        model.__dict__.update(
-            groups=self.groups,
-            prior=prior,
-            latents=latents,
-            votes=votes,
-            state_class=self.state_class,
-            class_prior=prior @ self.state_class,
-            copy_of=self.copy_of,
-        )
+        model = TreeModel.unchecked(self.groups, prior, latents, votes, self.state_class, self.copy_of)
         if latents is self.latents:
             model.__dict__["has_latent"] = self.has_latent  # the same latents hang on the hub
         return model

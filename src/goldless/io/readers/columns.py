@@ -52,7 +52,8 @@ def column_of(title: str, chunked: Any, name: str) -> Column:
     array = chunked.combine_chunks() if isinstance(chunked, pa.ChunkedArray) else chunked
     if isinstance(array, pa.ChunkedArray):  # no chunk at all
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
+    fresh = not pa.types.is_dictionary(kind)
+    encoded = array.dictionary_encode() if fresh else array
     raw = encoded.indices
     raw = raw.fill_null(-1) if raw.null_count else raw
     positions = raw.to_numpy(zero_copy_only=False)
@@ -60,19 +61,24 @@ def column_of(title: str, chunked: Any, name: str) -> Column:
         positions = positions.astype(np.int64)  # -1 is the last of them
     used = np.zeros(len(encoded.dictionary) + 1, dtype=bool)  # a dictionary may hold values that no row has
     used[positions] = True
-    values, lookup = _distinct(encoded.dictionary.filter(pa.array(used[:-1])))
+    values, lookup = _distinct(encoded.dictionary.filter(pa.array(used[:-1])), fresh)
     code_of = np.full(len(used), -1, dtype=np.int32)
     code_of[:-1][used[:-1]] = lookup
     return Column(title, code_of[positions], values)
 
 
-def _distinct(dictionary: Any) -> tuple[list, NDArray[np.int32]]:
-    """Return the distinct values among those of a dictionary that mean something, and the place of each, or -1."""
+def _distinct(dictionary: Any, fresh: bool) -> tuple[list, NDArray[np.int32]]:
+    """Return the distinct values among those of a dictionary that mean something, and the place of each, or -1.
+
+    A ``fresh`` dictionary is Arrow's own: it holds no value twice, and none that is null.
+    """
     if pa.types.is_string(dictionary.type) or pa.types.is_large_string(dictionary.type):
         trimmed = pc.utf8_trim_whitespace(dictionary)
         known = pc.if_else(pc.is_in(trimmed, _TOKENS.cast(trimmed.type)), None, trimmed).dictionary_encode()
         return known.dictionary.to_pylist(), known.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     values = dictionary.to_pylist()
+    if fresh and pa.types.is_integer(dictionary.type):
+        return values, np.arange(len(values), dtype=np.int32)
     return _distinct_objects(values)
 
 
