@@ -1,6 +1,13 @@
 """Files and options that once ended in a traceback or in half a result: now one line, or a whole result."""
 
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import goldless as gl
@@ -92,3 +99,184 @@ def test_damage_inside_a_zip_file(name, tmp_path):
     (tmp_path / name).write_bytes(bytes(data))
     with pytest.raises(gl.VotesError, match=name):
         gl.read_votes(tmp_path / name)
+
+
+# -- tables as people save them -----------------------------------------------------------------------------
+
+VOTERS = ("ann", "bob", "cat", "dan")
+MARKS = np.random.default_rng(3).random((12, 4)) < 0.5  # what each voter says of each item
+
+
+def table(yes="yes", no="no", cut=",", end="\n", head=True, more=(), gap=None):
+    """Return a wide table as text; ``more`` are columns (name, value of a row), ``gap`` stands for two votes."""
+    lines = [cut.join(["id", *VOTERS, *(name for name, _ in more)])] if head else []
+    for row, marks in enumerate(MARKS):
+        cells = [yes if mark else no for mark in marks]
+        if gap is not None and row in (2, 5):
+            cells[1] = gap
+        lines.append(cut.join([f"q{row}", *cells, *(str(value(row)) for _, value in more)]))
+    return end.join(lines) + end
+
+
+def zipped(**files):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name if name == "README" else f"{name}.csv", text)
+    return stream.getvalue()
+
+
+SAVED = {
+    "bom.csv": b"\xef\xbb\xbf" + table().encode(),
+    "utf-16.csv": table().encode("utf-16"),
+    "old mac.csv": table(end="\r").encode(),
+    "windows.csv": table(end="\r\n").encode(),
+    "semicolons.csv": table(cut=";").encode(),
+    "excel.csv": ("sep=;\n" + table(cut=";")).encode(),
+    "comments.csv": ("# made in March\n# by a tool, as it says\n" + table()).encode(),
+    "header is a comment.csv": ("# made in March\n#" + table()).encode(),
+    "title.csv": ("Votes of March\n\n" + table()).encode(),
+    "title cells.csv": ("Votes,,,,\n" + table()).encode(),
+    "comma at the end.csv": table().replace("\n", ",\n").encode(),
+    "no header.csv": table(head=False).encode(),
+    "votes.csv.gz": gzip.compress(table().encode()),
+    "votes.csv.bz2": bz2.compress(table().encode()),
+    "votes.csv.xz": lzma.compress(table().encode()),
+    "votes.csv.zst": pa.compress(table().encode(), codec="zstd", asbytes=True),
+    "packed, and its name does not say so.csv": gzip.compress(table().encode()),
+}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("name", SAVED)
+def test_tables_as_people_save_them(name, engine, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(SAVED[name])
+    if engine == "memory":
+        found = gl.read_votes(path)
+        np.testing.assert_array_equal(found.votes.codes, MARKS)
+        assert found.items.tolist() == [f"q{row}" for row in range(12)]
+        assert [str(note) for note in found.notes] == []
+    else:
+        named = gl.VoteStream(path).find_rows(["q11"])
+        assert named == {"q11": 11}
+        labels = gl.MajorityVote().fit(gl.VoteStream(path)).predict(gl.VoteStream(path))
+        np.testing.assert_array_equal(
+            labels, gl.MajorityVote().fit(MARKS).predict(MARKS).astype(int).choose(["no", "yes"])
+        )
+
+
+def test_a_zip_file_is_read_as_the_folder_it_packs(tmp_path):
+    (tmp_path / "one.zip").write_bytes(zipped(votes=table(), README="votes of March"))
+    np.testing.assert_array_equal(gl.read_votes(tmp_path / "one.zip").votes.codes, MARKS)
+    files = {
+        voter: "id,vote\n" + "".join(f"q{row},{'ny'[int(mark)]}\n" for row, mark in enumerate(MARKS[:, number]))
+        for number, voter in enumerate(VOTERS)
+    }
+    (tmp_path / "many.zip").write_bytes(zipped(**files))
+    found = gl.read_votes(tmp_path / "many.zip")
+    assert found.voters == list(VOTERS)
+    np.testing.assert_array_equal(found.votes.codes, MARKS)
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+@pytest.mark.parametrize("gap", ["", "NA", "n/a", ".", "-", "--", "?", "#N/A", "null", "ABSTAIN"])
+@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), ("1", "0")])
+def test_what_people_write_where_there_is_no_vote(gap, yes, no, engine, tmp_path):
+    (tmp_path / "votes.csv").write_text(table(yes, no, gap=gap))
+    expected = np.where(MARKS, 1, 0)
+    expected[[2, 5], 1] = -1
+    source = engine(tmp_path / "votes.csv")
+    model = gl.DawidSkene().fit(source)
+    plain = gl.DawidSkene(missing=-1).fit(expected)
+    assert [str(label) for label in model.classes_] == [no, yes]
+    np.testing.assert_allclose(model.predict_proba(source), plain.predict_proba(expected), atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+@pytest.mark.parametrize("yes", ["+", "x"])
+def test_signs_are_labels(yes, engine, tmp_path):
+    (tmp_path / "votes.csv").write_text(table(yes, "-"))
+    model = gl.MajorityVote().fit(engine(tmp_path / "votes.csv"))
+    assert sorted(model.classes_) == sorted([yes, "-"])
+    expected = gl.MajorityVote().fit(MARKS).predict(MARKS)
+    labels = model.predict(engine(tmp_path / "votes.csv"))
+    tied = MARKS.sum(axis=1) == 2
+    np.testing.assert_array_equal((labels == yes)[~tied], expected[~tied])
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+def test_words_that_may_mean_no_vote_are_said(engine, tmp_path, recwarn):
+    (tmp_path / "votes.csv").write_text(table(gap="unknown"))
+    source = engine(tmp_path / "votes.csv")
+    notes = getattr(source, "notes", ())
+    if engine is gl.VoteStream:
+        source.open()
+        notes = [warning.message for warning in recwarn]
+    said = " ".join(map(str, notes))
+    assert "'unknown' was read as a class; if it means 'no vote', pass missing='unknown'" in said
+
+
+def test_percentages_and_decimal_commas_are_numbers(tmp_path):
+    numbers = np.random.default_rng(1).integers(0, 101, (40, 3))
+    plain = "a,b,c\n" + "".join(",".join(f"{v / 100:.2f}" for v in row) + "\n" for row in numbers)
+    percent = "a,b,c\n" + "".join(",".join(f"{v} %" for v in row) + "\n" for row in numbers)
+    commas = "a;b;c\n" + "".join(";".join(f"{v / 100:.2f}".replace(".", ",") for v in row) + "\n" for row in numbers)
+    for name, text in {"plain": plain, "percent": percent, "commas": commas}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    expected = gl.read_votes(tmp_path / "plain.csv")
+    for name, said in (("percent", "Percentages were read"), ("commas", "were read as decimal points")):
+        found = gl.read_votes(tmp_path / f"{name}.csv")
+        np.testing.assert_allclose(found.votes.answers, expected.votes.answers)
+        assert any(said in str(note) for note in found.notes)
+        with pytest.warns(gl.VotesWarning, match=said):
+            labels = gl.LatentSML().fit(gl.VoteStream(tmp_path / f"{name}.csv")).predict(found)
+        np.testing.assert_array_equal(labels, gl.LatentSML().fit(expected).predict(expected))
+
+
+def test_choices_with_a_comma_are_no_decimal_numbers(tmp_path):
+    texts = ["1", "2", "1,2"]
+    lines = [";".join(texts[(row * k) % 3] for k in (1, 2, 1)) for row in range(9)]
+    (tmp_path / "votes.csv").write_text("\n".join(["a;b;c", *lines]))
+    assert gl.read_votes(tmp_path / "votes.csv").votes.classes.tolist() == ["1", "1,2", "2"]
+
+
+BESIDE = {
+    "cost": lambda row: row / 11,  # from 0 to 1, both among them
+    "ann_confidence": lambda row: 1 - row / 20,
+    "latency_ms": lambda row: 100 * row,
+    "majority_vote": lambda row: row % 2,
+    "goldless_p": lambda row: row / 11,
+    "correct": lambda row: row % 2,
+}
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+@pytest.mark.parametrize("name", BESIDE)
+def test_numbers_beside_votes_are_no_voters(name, engine, tmp_path, recwarn):
+    (tmp_path / "votes.csv").write_text(table("1", "0", more=[(name, BESIDE[name])]))
+    source = engine(tmp_path / "votes.csv")
+    assert list(gl.MajorityVote().fit(source).feature_names_in_) == list(VOTERS)
+    notes = [w.message for w in recwarn] if engine is gl.VoteStream else source.notes
+    assert len(notes) == 1
+    assert repr(name) in str(notes[0])
+
+
+def test_probabilities_beside_votes_may_be_voters(tmp_path):
+    (tmp_path / "votes.csv").write_text(table("1", "0", more=[("eve", lambda row: row / 11)]))
+    assert gl.read_votes(tmp_path / "votes.csv").voters == [*VOTERS, "eve"]
+
+
+def test_rows_of_one_name_and_a_line_of_totals_are_said(tmp_path):
+    (tmp_path / "twice.csv").write_text(table() + table(head=False)[:1] + "0,yes,no,yes,no\n")
+    (note,) = gl.read_votes(tmp_path / "twice.csv").notes
+    assert str(note) == "1 row repeats a name in column 'id'; each row was read as an item of its own."
+    (tmp_path / "total.csv").write_text(table() + "Total,5,6,7,8\n")
+    (note,) = gl.read_votes(tmp_path / "total.csv").notes
+    assert "are numbers: '5', '6', '7', '8'; is a line no item?" in str(note)
+
+
+def test_a_ragged_line_below_comments_is_named(tmp_path):
+    (tmp_path / "votes.csv").write_text("# one\n# two\n" + table() + "q99,yes\n")
+    with pytest.raises(gl.VotesError, match="line 16 has 2 fields where the first line has 5"):
+        gl.read_votes(tmp_path / "votes.csv")

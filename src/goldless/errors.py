@@ -36,6 +36,7 @@ HINTS = {
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
     "name-truth": "if it holds the truth, pass {truth:{column}}",
+    "if-no-vote": "if it means 'no vote', pass {missing:{column}}",
     "score-truth": "to score against it, pass {truth:{column}}",
     "own-names": "give every voter its own name",
     "rows-are-items": "rows are items and columns are voters",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import io
 import os
+import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +16,24 @@ import pyarrow as pa
 
 from goldless.errors import Note, VotesError
 from goldless.io.arrays import arrow_table, own_index
-from goldless.io.readers.base import File, Progress, Read, Reader, ReaderOptions, Roles, empty_file
+from goldless.io.readers.base import (
+    POSSIBLE,
+    UNZIP_ERRORS,
+    File,
+    Progress,
+    Read,
+    Reader,
+    ReaderOptions,
+    Roles,
+    damaged,
+    empty_file,
+    refuse_large,
+)
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import duplicated
 from goldless.io.readers.presets import Preset
 from goldless.io.readers.records import table_of_records, unnested
-from goldless.io.readers.registry import all_presets, choose, named
+from goldless.io.readers.registry import all_presets, choose, named, sniff
 from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, long_roles, names_items, plain_title
 from goldless.io.tables import VotesFile, votes_of
 from goldless.votes.alphabet import LabelRules, as_classes
@@ -175,6 +189,7 @@ def read_table(source: Any, options: ReadOptions) -> VotesFile:
 
 def _read_files(source: str | os.PathLike | BinaryIO, options: ReadOptions) -> VotesFile:
     files, root = find_files(source)
+    files = [inner for file in files for inner in _unzipped(file)]
     if len(files) == 1 and not files[0].head.strip():
         raise empty_file(files[0].name)
     notes: list[Note] = []
@@ -221,6 +236,22 @@ def _may_hold_votes(file: Path, root: Path) -> bool:
     if file.name.lower().startswith(_BESIDE) and file.suffix.lower() in ("", ".txt", ".md", ".rst"):
         return False
     return file.suffix.lower() not in _NO_VOTES
+
+
+def _unzipped(file: File) -> list[File]:
+    """Return the files within a zip file, if it is of no format of its own; any other file as it is."""
+    if not file.head.startswith(b"PK\x03\x04") or (sniffed := sniff(file)) is None or sniffed[0] > POSSIBLE:
+        return [file]
+    try:
+        with file.open() as stream, zipfile.ZipFile(stream) as packed:
+            members = [m for m in packed.infolist() if not m.is_dir() and _may_hold_votes(Path(m.filename), Path())]
+            refuse_large(file.name, sum(member.file_size for member in members))
+            found = [File(io.BytesIO(packed.read(m)), f"{file.name}/{m.filename}") for m in members[:_MOST_FILES]]
+    except UNZIP_ERRORS as error:
+        raise damaged(file.name, "zip", error) from None
+    if not found:
+        raise empty_file(file.name, "is a zip file without files of votes")
+    return found
 
 
 def open_with(reader: Reader, files: Sequence[File], root: str, options: ReadOptions) -> Read:

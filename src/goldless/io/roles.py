@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -39,7 +40,49 @@ _ENDINGS = ("_id", "_name", "s")  # of names of voters and labels
 TRUTH_NAMES = {
     *("truth", "gold", "golden", "label", "labels", "target", "expected", "y_true", "true_label", "gold_label"),
     *("ground_truth", "groundtruth", "gold_standard", "answer_key", "is_correct_gold", "golden_label", "gold_answer"),
-    *("correct_answer", "correct_label", "true_class", "reference", "actual", "gt"),
+    *("correct_answer", "correct_label", "true_class", "reference", "actual", "gt", "correct"),
+}
+_MADE_OF_VOTES = {
+    *(
+        "consensus",
+        "consensus_label",
+        "majority",
+        "majority_vote",
+        "majority_label",
+        "final",
+        "final_label",
+        "agg_label",
+    ),
+    *("final_answer", "adjudicated", "adjudicated_label", "aggregated", "aggregated_label", "goldless", "n_votes"),
+    *("goldless_label", "goldless_p", "goldless_probability", "agreement", "votes", "num_votes", "n_annotators"),
+}
+_NOTED_BESIDE = {  # words in names of columns of numbers that stand beside votes
+    *(
+        "cost",
+        "price",
+        "usd",
+        "latency",
+        "time",
+        "seconds",
+        "duration",
+        "ms",
+        "tokens",
+        "length",
+        "confidence",
+        "conf",
+    ),
+    *(
+        "certainty",
+        "sureness",
+        "trust",
+        "weight",
+        "temperature",
+        "prob",
+        "proba",
+        "probability",
+        "score",
+        "perplexity",
+    ),
 }
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
 _OWN_VALUES = 3  # a column of so many values that no other has is no voter
@@ -166,9 +209,10 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     rest = [column for column in table.columns if column.name != options.truth and column.name not in options.ignore]
     items = by_name[options.id_column] if options.id_column is not None else _id_column(rest, table.named)
     voters = [column for column in rest if column is not items]
+    voters = [c for c in voters if c.values or not (table.named and plain_title(c.name).startswith("unnamed:"))]
     if not voters:
         raise no_votes_left(name)
-    notes: list[Note] = []
+    notes = _repeated_names(items)
     truths = [column for column in voters if _is_truth(column.name)] if table.named else []
     if len(truths) < len(voters) and options.truth is None:
         notes += [
@@ -181,18 +225,72 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
         ]
         voters = [column for column in voters if column not in truths]
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
-    all_scores = options.rules.numbers.are_numbers or (all(map(_is_numeric, voters)) and _are_fractions(voters))
-    left = _metadata(voters) if options.rules.classes is None and not all_scores else []
-    if left:
-        voters = [column for column in voters if column not in left]
-        names = ", ".join(repr(short(column.name)) for column in left[:8])
-        more = f" and {len(left) - 8} more" if len(left) > 8 else ""
-        are = "columns" if len(left) > 1 else "column"
-        notes.append(Note(f"Left out, for they share no label with the others: {are} {names}{more}"))
+    left, said = _no_votes(voters, options, table.named)
+    voters = [column for column in voters if column not in left]
     scores = are_numbers(voters, options.rules)
     if not scores:
         _refuse_what_is_no_vote(voters, options, name)
-    return WideRoles(items, voters, tuple(notes), scores, gold)
+    return WideRoles(items, voters, (*notes, *said), scores, gold)
+
+
+def _repeated_names(items: Column | None) -> list[Note]:
+    """Say that rows have the same name."""
+    repeated = 0 if items is None else int((items.positions >= 0).sum()) - len(items.values)
+    if items is None or not repeated:
+        return []
+    rows = "1 row repeats" if repeated == 1 else f"{repeated:,} rows repeat"
+    return [Note(f"{rows} a name in column {short(items.name)!r}; each row was read as an item of its own")]
+
+
+def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple[list[Column], list[Note]]:
+    """Return the columns that are neither votes nor the truth, and words on them."""
+    notes = []
+    made = [column for column in columns if named and plain_title(column.name) in _MADE_OF_VOTES]
+    made = made if len(columns) - len(made) >= _ENOUGH_VOTERS else []
+    if made:
+        notes.append(_left_out(made, "their names say that they were made of the votes"))
+    if options.rules.classes is not None:
+        return made, notes
+    rest = [column for column in columns if column not in made]
+    all_scores = options.rules.numbers.are_numbers or (all(map(_is_numeric, rest)) and _are_fractions(rest))
+    strange = [] if all_scores else _metadata(rest)
+    beside = _noted_beside([column for column in rest if column not in strange]) if named else []
+    left = [column for column in rest if column in strange or column in beside]
+    if left:
+        reasons = ["share no label with the others"] * bool(strange) + ["are noted beside votes"] * bool(beside)
+        notes.append(_left_out(left, f"they {' or '.join(reasons)}"))
+    return [*made, *left], notes
+
+
+def _left_out(columns: Sequence[Column], why: str) -> Note:
+    """Say which columns are no votes, and why."""
+    names = ", ".join(repr(short(column.name)) for column in columns[:8])
+    more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
+    return Note(f"Left out, for {why}: {'columns' if len(columns) > 1 else 'column'} {names}{more}")
+
+
+def _noted_beside(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns of numbers that by their names stand beside votes: how sure a voter is, what it costs.
+
+    Such as ``cost``, or ``ann_score`` beside ``ann``; if two columns or more are votes without a fraction.
+    """
+    names = [plain_title(column.name) for column in columns]
+
+    def is_beside(column: Column) -> bool:
+        plain = plain_title(column.name)
+        words = set(re.split(r"[^a-z0-9]+", plain))
+        return bool(words & _NOTED_BESIDE) or any(plain.startswith((f"{o}_", f"{o}.", f"{o}:")) for o in names if o)
+
+    found = [column for column in columns if _is_numeric(column) and is_beside(column)]
+    rest = [column for column in columns if column not in found]
+    if len(rest) < _ENOUGH_VOTERS or any(_is_numeric(column) and _has_fractions(column) for column in rest):
+        return []
+    own = set().union(*map(_words, rest))
+    return [column for column in found if not _words(column) <= own]
+
+
+def _has_fractions(column: Column) -> bool:
+    return any(float(value) % 1 for value in column.values)
 
 
 def no_votes_left(name: str) -> VotesError:

@@ -15,11 +15,12 @@ from goldless.io.arrays import table_of_array
 from goldless.io.frames import unknown_truth
 from goldless.io.numbers import encode_numbers, kinds_in, with_ties_halfway
 from goldless.io.readers.base import Read, Roles
-from goldless.io.readers.columns import Column, Columns, column_of
+from goldless.io.readers.columns import Column, Columns, as_meant, column_of
 from goldless.io.roles import ReadOptions, WideRoles, are_numbers, column_of_numbers, no_votes_left, short, wide_roles
 from goldless.kernels.sparse import Codes, SparseCodes, first_vote
 from goldless.votes.alphabet import (
     MAX_CLASSES,
+    MAYBE_MISSING,
     MISSING,
     UNKNOWN,
     Alphabet,
@@ -151,8 +152,9 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
             voters = [title for title in roles.voters if title not in options.ignore]
             truth = options.truth if options.truth in names else roles.truth
             wanted = [title for title in (roles.item, *voters, truth) if title is not None]
-        columns = Columns([column_of(title, read.table[title], name) for title in wanted], read.how, read.named)
-        found = wide_votes(columns, read, options, name)
+        columns, spelt = as_meant([column_of(title, read.table[title], name) for title in wanted])
+        found = wide_votes(Columns(columns, read.how, read.named), read, options, name)
+        read = replace(read, notes=(*read.notes, *spelt))
     else:
         found = long_votes(read, roles, options, name)
     votes = None if found.votes is None else replace(found.votes, at_least=read.at_least)
@@ -264,11 +266,12 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     assert roles.voter is not None
     assert roles.label is not None
     item, voter, label = (column_of(role, table[role], name) for role in (roles.item, roles.voter, roles.label))
+    (label,), spelt = as_meant([label])
     item, voter = _complete(item, roles.items), _complete(voter, roles.voters)
     known = (item.positions >= 0) & (voter.positions >= 0)
     said = known & (label.positions >= 0)
     refuse_wrong_guess(read, roles, options, name, len(item.values), voter.values, int(said.sum()))
-    notes = nameless_notes(int((~known).sum()))
+    notes = [*spelt, *nameless_notes(int((~known).sum()))]
     n_items, n_voters = len(item.values), len(voter.values)
     truth_title = options.truth
     if truth_title is not None and roles.truth is not None:
@@ -492,6 +495,7 @@ class _Draft:
         truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
         notes = list(self.notes)
+        notes += doubtful_labels(alphabet)
         if gold:
             notes.append(Note(f"{len(gold):,} golden tasks have a known label", "golden"))
         return VotesFile(votes, truth, self.how, tuple(notes), name, gold=gold, item_title=self.item_title)
@@ -524,6 +528,20 @@ class _Draft:
             return ""
         row, column = place
         return f" in row {row}, column {self.voters[column]!r}"
+
+
+def doubtful_labels(alphabet: Alphabet) -> list[Note]:
+    """Say which classes may be none, unless the user listed them: words for "no vote", numbers among words."""
+    words = [str(label) for label in alphabet.values if isinstance(label, str)] if alphabet.grows else []
+    notes = [
+        Note(f"{word!r} was read as a class", "if-no-vote", {"column": repr(word)})
+        for word in words
+        if word.casefold() in MAYBE_MISSING
+    ]
+    numbers = [word for word in words if word.replace(".", "", 1).isdecimal()]
+    if numbers and len(words) - len(numbers) > 1:
+        notes.append(Note(f"Among the classes, which are words, are numbers: {listed(numbers)}; is a line no item?"))
+    return notes
 
 
 def _known_labels(column: Column, alphabet: Alphabet) -> dict[int, Any]:

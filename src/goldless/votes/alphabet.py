@@ -18,7 +18,20 @@ from goldless.votes.kinds import NOTHING_SAID, NumberRules
 MISSING = -1
 UNKNOWN = -2  # a label that is neither a class nor missing; never leaves the rooms that read votes
 MAX_CLASSES = 100
-MISSING_TOKENS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>"})
+MISSING_TOKENS = frozenset(
+    {
+        *("", "NA", "N/A", "n/a", "N.A.", "n.a.", "NaN", "nan", "NULL", "null", "None", "<NA>", ".", "?"),
+        *("#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "abstain", "Abstain", "ABSTAIN"),
+    }
+)
+DASHES = frozenset({"-", "--", "\u2013", "\u2014"})  # no vote, unless :func:`dash_is_label`
+MAYBE_MISSING = frozenset(  # words that may be a class, and may mean that there is no vote
+    {
+        *("missing", "unknown", "unsure", "not sure", "uncertain", "skip", "skipped", "ignore", "ignored", "error"),
+        *("invalid", "failed", "failure", "no answer", "no response", "undecided", "idk", "don't know"),
+        *("cannot tell", "can't tell", "not applicable", "refused", "refusal", "timeout", "blank", "no label"),
+    }
+)
 VOTES_AT_ONCE = 1 << 18  # votes: what is made of so many stays in the cache
 TOO_EARLY = ("one-class", "no-votes", "unknown-positive")  # what more votes may mend
 _LONGEST = 1000  # characters of a label
@@ -116,6 +129,9 @@ class LabelRules:
             Says where a label is, for messages.
         """
         draft = self.alphabet_draft(text)
+        labels = list(labels)
+        if text:  # a dash is judged by what stands beside it
+            draft = replace(draft, values=as_classes(labels if self.classes is None else list(self.classes)))
         if self.classes is not None:
             values = as_read(self.classes) if text else list(self.classes)
             _check_listed(values, draft)
@@ -227,9 +243,14 @@ class Alphabet:
 
     def means_missing(self, label: Any) -> bool:
         """Whether a label means that there is no vote."""
-        if is_missing(label) or (self.text and isinstance(label, str) and label.strip() in MISSING_TOKENS):
+        if is_missing(label) or (self.text and isinstance(label, str) and self._is_blank(label.strip())):
             return True
         return any(self.same(label, missing) for missing in self.rules.missing)
+
+    def _is_blank(self, text: str) -> bool:
+        if text not in DASHES or (not self.grows and text in self.values):
+            return text in MISSING_TOKENS
+        return not dash_is_label(self.values)
 
     @property
     def _drops(self) -> bool:
@@ -320,6 +341,12 @@ def _close_integers(values: NDArray) -> NDArray | None:
     if highest - lowest >= min(_CLOSE, int(np.iinfo(values.dtype).max)):  # differences must fit in the type
         return None
     return values.min() + np.arange(highest - lowest + 1).astype(values.dtype)
+
+
+def dash_is_label(labels: Iterable) -> bool:
+    """Whether a dash among labels is one of them: beside a plus, or beside one other label only."""
+    texts = {str(label).strip() for label in labels} - DASHES
+    return len(texts) == 1 or any(text and not text.strip("+") for text in texts)
 
 
 def is_missing(label: Any) -> bool:

@@ -81,13 +81,13 @@ class LongVotes:
         """
         if repeats not in REPEATS:
             raise ValueError(f"repeats must be one of {REPEATS}, got {repeats!r}")
-        item, voter = np.asarray(items, dtype=np.int64), np.asarray(voters, dtype=np.int64)
-        said = np.asarray(symbols, dtype=np.int8)
+        item, voter, said = np.asarray(items), np.asarray(voters), np.asarray(symbols, dtype=np.int8)
         kept = (item >= 0) & (voter >= 0) & (said >= 0)
         if not kept.all():
             item, voter, said = item[kept], voter[kept], said[kept]
-        cell = item * n_voters + voter
-        del item, voter
+        cell = np.multiply(item, n_voters, dtype=np.int64, casting="unsafe")  # an empty list is of floats
+        cell += voter
+        del item, voter, kept
         if len(cell) > 1 and not (cell[1:] > cell[:-1]).all():
             order = np.argsort(cell, kind="stable")  # of one cell the first line stays first
             cell, said = cell[order], said[order]
@@ -102,10 +102,8 @@ class LongVotes:
                 raise TwoLabels(*divmod(int(cell[begin[np.argmax(differs)]]), n_voters))
             said = _chosen(said, begin, repeats)
             cell = cell[begin]
-        row, column = np.divmod(cell, n_voters)
-        del cell
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n_items))]).astype(np.int64)
-        codes = SparseCodes(starts, column.astype(np.int32), said, n_voters)
+        starts = np.searchsorted(cell, np.arange(n_items + 1) * n_voters)
+        codes = SparseCodes(starts.astype(np.int64), (cell % n_voters).astype(np.int32), said, n_voters)
         return cls(codes, n_lines - codes.n_votes, changed)
 
     @property

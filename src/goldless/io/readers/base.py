@@ -6,14 +6,17 @@ there are, which rows are items, what is said to the user.
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -37,13 +40,15 @@ CERTAIN = 1.0  # by a signature, or by names that no other format has
 LIKELY = 0.5  # by its shape
 POSSIBLE = 0.1  # it could be read, if nobody knows better
 
+_PACKINGS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz"}
+_SIGNATURE = 8
 _JSON_KEY = re.compile(rb'"((?:[^"\\\n]|\\.){1,80})"\s*:')
 
 Progress = Callable[[float], None]
 
 
 class File:
-    """A file, or bytes that came from a stream, as readers see it: gzip is undone.
+    """A file, or bytes that came from a stream, as readers see it: what is packed is unpacked.
 
     Parameters
     ----------
@@ -65,12 +70,10 @@ class File:
         return f"File({self.name!r})"
 
     @cached_property
-    def _packed(self) -> bool:
-        """Whether the file is gzip."""
-        if self._data is not None:
-            return self._data[:2] == b"\x1f\x8b"
+    def packing(self) -> str:
+        """How the file is packed: gzip, bz2, zstd, xz, or not at all."""
         with self._raw() as stream:
-            return stream.read(2) == b"\x1f\x8b"
+            return _packing(stream.read(_SIGNATURE))
 
     def _raw(self) -> BinaryIO:
         if self._data is not None:
@@ -90,21 +93,27 @@ class File:
 
     def open(self) -> BinaryIO:
         """Return a stream that can seek."""
-        stream = self._raw()
-        if not self._packed:
-            return stream
+        if not self.packing:
+            return self._raw()
+        with self._unpacked() as unpacked:
+            start = unpacked.read(_HELD_BYTES)
+            size = len(start)
+            while part := unpacked.read(_PART_BYTES):  # counted before any more of it is held
+                refuse_large(self.name, _UNPACKED * (size := size + len(part)))
+        if size == len(start):
+            return io.BytesIO(start)
+        with self._unpacked() as unpacked:
+            return io.BytesIO(unpacked.read())
+
+    @contextmanager
+    def _unpacked(self) -> Iterator[Any]:
+        """Yield a stream of what is packed; damage that shows while it is read is one line."""
+        opened = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open, "zstd": _open_zstd}
         try:
-            with stream, gzip.open(stream) as unpacked:
-                start = unpacked.read(_HELD_BYTES)
-                size = len(start)
-                while part := unpacked.read(_PART_BYTES):  # counted before any more of it is held
-                    refuse_large(self.name, _UNPACKED * (size := size + len(part)))
-                if size == len(start):
-                    return io.BytesIO(start)
-                unpacked.seek(0)
-                return io.BytesIO(unpacked.read())
-        except (OSError, EOFError, zlib.error) as error:
-            raise damaged(self.name, "gzip", error) from None
+            with self._raw() as stream, opened[self.packing](stream) as unpacked:  # type: ignore[operator]
+                yield unpacked
+        except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+            raise damaged(self.name, self.packing, error) from None
 
     def read(self) -> bytes:
         """Return all bytes."""
@@ -121,14 +130,8 @@ class File:
     @cached_property
     def head(self) -> bytes:
         """The first bytes, decompressed."""
-        if not self._packed:
-            with self._raw() as stream:
-                return stream.read(HEAD_BYTES)
-        try:
-            with self._raw() as stream, gzip.open(stream) as unpacked:
-                return unpacked.read(HEAD_BYTES)
-        except (OSError, EOFError, zlib.error) as error:
-            raise damaged(self.name, "gzip", error) from None
+        with self._unpacked() if self.packing else self._raw() as stream:
+            return stream.read(HEAD_BYTES)
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -144,16 +147,38 @@ class File:
 
     @property
     def ending(self) -> str:
-        """The end of the name in small letters, that of gzip left out: ``.csv``."""
-        return Path(self.name.lower().removesuffix(".gz").removesuffix(".bgz")).suffix
+        """The end of the name in small letters, that of packing left out: ``.csv``."""
+        return Path(_without_packing(self.name.lower())).suffix
 
     @property
     def stem(self) -> str:
         """The name without folder and ending."""
-        name = Path(self.name).name
-        for ending in (".gz", ".bgz"):
-            name = name.removesuffix(ending)
+        name = _without_packing(Path(self.name).name)
         return name.rpartition(".")[0] or name
+
+
+def _packing(start: bytes) -> str:
+    return next((name for signature, name in _PACKINGS.items() if start.startswith(signature)), "")
+
+
+def _open_zstd(stream: BinaryIO) -> Any:
+    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+
+
+def packing_of(path: str | os.PathLike) -> str:
+    """Return how a file is packed: gzip, bz2, zstd, xz, or not at all."""
+    return File(path).packing
+
+
+def open_arrow(path: str | os.PathLike) -> Any:
+    """Open a file as a stream of Arrow, unpacked."""
+    return pa.input_stream(os.fspath(path), compression=packing_of(path) or None)
+
+
+def _without_packing(name: str) -> str:
+    for ending in (".gz", ".bgz", ".bz2", ".zst", ".xz"):
+        name = name.removesuffix(ending)
+    return name
 
 
 @dataclass(frozen=True)

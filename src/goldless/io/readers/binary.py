@@ -22,6 +22,7 @@ from goldless.errors import Note, VotesError
 from goldless.io.readers.base import (
     CERTAIN,
     MAX_COLUMNS,
+    POSSIBLE,
     UNZIP_ERRORS,
     File,
     Read,
@@ -99,7 +100,7 @@ class ArrayReader:
         if not file.head.startswith(b"PK\x03\x04"):
             return None
         first = file.head[30 : 30 + int.from_bytes(file.head[26:28], "little")]
-        return CERTAIN if first.endswith(b".npy") else 0.2  # a zip file of another kind is refused by name
+        return CERTAIN if first.endswith(b".npy") else POSSIBLE  # a zip file of another kind is a folder
 
     def open(self, files: Sequence[File], options: ReaderOptions) -> Read:
         """Read a file."""

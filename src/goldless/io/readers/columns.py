@@ -5,7 +5,8 @@ A column keeps each distinct value once, so a table of a million rows and two la
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from goldless.errors import VotesError
-from goldless.votes.alphabet import MISSING_TOKENS
+from goldless.errors import Note, VotesError
+from goldless.votes.alphabet import DASHES, MISSING_TOKENS, dash_is_label
 
 _TOKENS = pa.array(sorted(MISSING_TOKENS))
 
@@ -52,8 +53,7 @@ def column_of(title: str, chunked: Any, name: str) -> Column:
     array = chunked.combine_chunks() if isinstance(chunked, pa.ChunkedArray) else chunked
     if isinstance(array, pa.ChunkedArray):  # no chunk at all
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    fresh = not pa.types.is_dictionary(kind)
-    encoded = array.dictionary_encode() if fresh else array
+    encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
     raw = encoded.indices
     raw = raw.fill_null(-1) if raw.null_count else raw
     positions = raw.to_numpy(zero_copy_only=False)
@@ -61,25 +61,25 @@ def column_of(title: str, chunked: Any, name: str) -> Column:
         positions = positions.astype(np.int64)  # -1 is the last of them
     used = np.zeros(len(encoded.dictionary) + 1, dtype=bool)  # a dictionary may hold values that no row has
     used[positions] = True
-    values, lookup = _distinct(encoded.dictionary.filter(pa.array(used[:-1])), fresh)
+    values, lookup = _distinct(
+        encoded.dictionary if used[:-1].all() else encoded.dictionary.filter(pa.array(used[:-1]))
+    )
+    if len(values) == len(encoded.dictionary):  # every value is used and means something
+        return Column(title, positions.astype(np.int32, copy=False), values)
     code_of = np.full(len(used), -1, dtype=np.int32)
     code_of[:-1][used[:-1]] = lookup
     return Column(title, code_of[positions], values)
 
 
-def _distinct(dictionary: Any, fresh: bool) -> tuple[list, NDArray[np.int32]]:
-    """Return the distinct values among those of a dictionary that mean something, and the place of each, or -1.
-
-    A ``fresh`` dictionary is Arrow's own: it holds no value twice, and none that is null.
-    """
+def _distinct(dictionary: Any) -> tuple[list, NDArray[np.int32]]:
+    """Return the distinct values among those of a dictionary that mean something, and the place of each, or -1."""
     if pa.types.is_string(dictionary.type) or pa.types.is_large_string(dictionary.type):
         trimmed = pc.utf8_trim_whitespace(dictionary)
         known = pc.if_else(pc.is_in(trimmed, _TOKENS.cast(trimmed.type)), None, trimmed).dictionary_encode()
         return known.dictionary.to_pylist(), known.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    values = dictionary.to_pylist()
-    if fresh and pa.types.is_integer(dictionary.type):
-        return values, np.arange(len(values), dtype=np.int32)
-    return _distinct_objects(values)
+    if pa.types.is_integer(dictionary.type):  # which are distinct already
+        return dictionary.to_pylist(), np.arange(len(dictionary), dtype=np.int32)
+    return _distinct_objects(dictionary.to_pylist())
 
 
 def _distinct_objects(values: Iterable[Any]) -> tuple[list, NDArray[np.int32]]:
@@ -102,6 +102,48 @@ def factorise(title: str, values: NDArray) -> Column:
         return Column(title, positions.astype(np.int32), distinct.tolist())
     distinct_values, places = _distinct_objects(values.tolist())
     return Column(title, places, distinct_values)
+
+
+_PERCENT = re.compile(r"[-+]?\d+(?:[.,]\d+)?\s?%")
+_COMMA = re.compile(r"[-+]?\d+(?:,\d+)?")
+_SURE_COMMA = re.compile(r"[-+]?\d+,\d{2,}")  # "1,2" may be two choices
+
+
+def as_meant(columns: Sequence[Column]) -> tuple[list[Column], tuple[Note, ...]]:
+    """Return columns of text with a dash taken for nothing, and with percentages and decimal commas as numbers."""
+    found, notes = list(columns), []
+    with_dashes = [column for column in found if not DASHES.isdisjoint(map(str, column.values))]
+    if with_dashes and not dash_is_label(value for column in with_dashes for value in column.values):
+        found = [_recoded(c, lambda text: None if text in DASHES else text) if c in with_dashes else c for c in found]
+    commas = [_are_all(_COMMA, column) for column in found]
+    sure = any(
+        _SURE_COMMA.fullmatch(value) for c, is_one in zip(found, commas, strict=True) if is_one for value in c.values
+    )
+    percents = [_are_all(_PERCENT, column) for column in found]
+    for number, column in enumerate(found):
+        if percents[number]:
+            found[number] = _recoded(column, lambda text: _decimal(text.rstrip("% ")) / 100)
+        elif sure and commas[number]:
+            found[number] = _recoded(column, _decimal)
+    if any(percents):
+        notes.append(Note("Percentages were read as numbers from 0 to 1"))
+    if sure:
+        notes.append(Note("Commas within numbers were read as decimal points"))
+    return found, tuple(notes)
+
+
+def _are_all(pattern: re.Pattern, column: Column) -> bool:
+    return bool(column.values) and all(isinstance(v, str) and pattern.fullmatch(v) for v in column.values)
+
+
+def _decimal(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+def _recoded(column: Column, change: Callable[[Any], Any]) -> Column:
+    """Return a column with its values changed; None is no value."""
+    values, places = _distinct_objects(map(change, column.values))
+    return Column(column.name, np.append(places, np.int32(-1))[column.positions], values)
 
 
 def nested_column(title: str, kind: Any, name: str) -> VotesError:

@@ -7,31 +7,28 @@ formats are read into memory by :func:`goldless.io.files.read_votes`.
 from __future__ import annotations
 
 import csv
-import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from goldless.errors import Note, VotesError
 from goldless.io.files import find_files, preset_for
 from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.number_streams import rows_of_numbers, table_of_batch
-from goldless.io.readers.base import MAX_COLUMNS, Roles, empty_file, too_wide
-from goldless.io.readers.columns import Columns, column_of
+from goldless.io.readers.base import HEAD_BYTES, MAX_COLUMNS, Roles, empty_file, open_arrow, packing_of, too_wide
+from goldless.io.readers.columns import Columns, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
-from goldless.io.readers.text import has_header, sample_text, sniff_delimiter
+from goldless.io.readers.text import BLOCK, Layout, layout_of
 from goldless.io.roles import ReadOptions, check_names, long_roles
-from goldless.io.tables import wide_alphabet
+from goldless.io.tables import doubtful_labels, wide_alphabet
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 
 _STREAMED = ("parquet", "feather", "csv")
 _HEAD_ROWS = 1 << 16
-_CSV_BLOCK = 1 << 23
 _BATCH_BYTES = 1 << 23  # a batch of Parquet is about as large as a block of CSV
 _FEWEST_ROWS = 1 << 12
 _LINES_AT_ONCE = 1 << 18
@@ -113,7 +110,7 @@ class TableReader:
             if "straddling object" in str(error):
                 raise VotesError(
                     "field",
-                    f"{piece.path} holds a line of more than {_CSV_BLOCK:,} bytes",
+                    f"{piece.path} holds a line of more than {BLOCK:,} bytes",
                     "open-quote",
                     {"file": piece.path},
                 ) from None
@@ -154,20 +151,15 @@ class TableReader:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        delimiter, names = self._layout(piece.path)
-        wanted = names if columns is None else columns
-        _check_columns(piece.path, wanted, names)
+        layout = self.layout(piece)
+        wanted = layout.names if columns is None else columns
+        _check_columns(piece.path, wanted, layout.names)
         kind = pa.dictionary(pa.int32(), pa.string())
-        with pa.input_stream(piece.path, compression="detect") as stream:
+        with open_arrow(piece.path) as stream:
             reader = arrow_csv.open_csv(
                 stream,
-                read_options=arrow_csv.ReadOptions(
-                    column_names=names,
-                    skip_rows=1 if self._has_header(piece.path) else 0,
-                    block_size=_CSV_BLOCK,
-                    encoding=self.encoding,
-                ),
-                parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
+                read_options=layout.read_options(),
+                parse_options=arrow_csv.ParseOptions(delimiter=layout.delimiter),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(wanted, kind),
                     include_columns=wanted,
@@ -177,25 +169,10 @@ class TableReader:
             )
             yield from (batch for batch in reader if batch.num_rows)
 
-    def _head(self, path: str) -> tuple[str, list[list[str]]]:
-        import pyarrow as pa
-
-        with pa.input_stream(path, compression="detect") as stream:
-            text = sample_text(io.BytesIO(stream.read(1 << 18)), self.encoding)
-        delimiter = self.delimiter or sniff_delimiter(text)
-        rows = [row for row in islice(csv.reader(io.StringIO(text), delimiter=delimiter), 200) if row]
-        if not rows:
-            raise empty_file(path)
-        return delimiter, rows
-
-    def _has_header(self, path: str) -> bool:
-        return has_header(self._head(path)[1]) if self.header is None else self.header
-
-    def _layout(self, path: str) -> tuple[str, list[str]]:
-        delimiter, rows = self._head(path)
-        if self._has_header(path):
-            return delimiter, [text.strip() for text in rows[0]]
-        return delimiter, [f"voter {column + 1}" for column in range(len(rows[0]))]
+    def layout(self, piece: Piece) -> Layout:
+        """Find out how a text is cut."""
+        with open_arrow(piece.path) as stream:
+            return layout_of(stream.read(HEAD_BYTES), piece.path, self.delimiter, self.header, self.encoding)
 
 
 def _width(kind: Any) -> int:
@@ -228,7 +205,7 @@ def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Pie
     pieces: list[Piece] = []
     for file in files:
         found = sniff(file)
-        if found is None or found[1].name not in _STREAMED:
+        if found is None or found[1].name not in _STREAMED or file.packing == "xz":
             return None
         pieces.append(Piece(str(file.path), found[1].name, stamp=stamp_of(str(file.path))))
     if len({piece.kind for piece in pieces}) > 1:
@@ -358,7 +335,7 @@ class LongFiles:
 
 def _bytes_of(path: str) -> int:
     """Return the size of a file, about what it is unpacked."""
-    return os.path.getsize(path) * (_UNPACKED if path.endswith((".gz", ".bgz", ".bz2", ".zst")) else 1)
+    return os.path.getsize(path) * (_UNPACKED if packing_of(path) else 1)
 
 
 def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReader) -> FileVotes | LongFiles | None:
@@ -382,7 +359,10 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         if roles is not None:
             how = _KINDS[pieces[0].kind] if preset is None else preset.title
             return LongFiles(pieces, reader, roles, options, name, how, certain=preset is not None)
-        columns = Columns([column_of(title, table[title], pieces[0].path) for title in names], _KINDS[pieces[0].kind])
+        meant, spelt = as_meant([column_of(title, table[title], pieces[0].path) for title in names])
+        if spelt:
+            return None
+        columns = Columns(meant, _KINDS[pieces[0].kind])
         try:
             alphabet, wide = wide_alphabet(columns, options, name)
             break
@@ -408,7 +388,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         None if items is None else items.name,
         options.truth,
         how,
-        wide.notes,
+        (*wide.notes, *(() if alphabet is None else doubtful_labels(alphabet))),
     )
 
 

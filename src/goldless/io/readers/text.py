@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -26,7 +28,9 @@ from goldless.io.readers.base import (
 )
 
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
-_BLOCK = 1 << 23
+BLOCK = 1 << 23
+_CUTS = ",\t;|"
+_MOST_ABOVE = 50  # lines above a table
 _LABELS = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -48,44 +52,128 @@ class TextReader:
         return read_text(file, options)
 
 
-def read_text(file: File, options: ReaderOptions) -> Read:
-    """Read delimited text; the delimiter and the presence of a header are found out if not told."""
-    name, encoding, delimiter, header = file.name, options.encoding, options.delimiter, options.header
+@dataclass(frozen=True)
+class Layout:
+    """How the text of a table is cut.
+
+    Attributes
+    ----------
+    delimiter, encoding : str
+    above : int
+        Lines before the table: comments, a title, the ``sep=;`` of Excel.
+    header : bool
+        Whether the first line of the table holds the names of its columns.
+    names : list of str
+        The names of its columns.
+    """
+
+    delimiter: str
+    encoding: str
+    above: int
+    header: bool
+    names: list[str]
+
+    def read_options(self, **more: Any) -> arrow_csv.ReadOptions:
+        """Return what Arrow is told of rows and columns."""
+        return arrow_csv.ReadOptions(
+            column_names=self.names,
+            skip_rows=self.above,
+            skip_rows_after_names=int(self.header),
+            block_size=BLOCK,
+            encoding=self.encoding,
+            **more,
+        )
+
+
+def layout_of(data: bytes, name: str, delimiter: str | None, header: bool | None, encoding: str) -> Layout:
+    """Find out from the first bytes of a file how its text is cut, as far as the user does not say it."""
+    if encoding == "utf-8" and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
     try:
-        sample = sample_text(io.BytesIO(file.head), encoding)
+        sample = _sample(data, encoding)
+        above, stated = _lines_above(sample)
+        body = "\n".join(sample.splitlines()[above:]) if above else sample
         if delimiter is None:
-            delimiter = sniff_delimiter(sample)
-        head = [row for row in islice(csv.reader(io.StringIO(sample), delimiter=delimiter), 200) if row]
-        if not head:
-            raise empty_file(name)
-        if len(head[0]) > MAX_COLUMNS:
-            raise too_wide(name)
-        if len(head[0]) == 1:
-            raise VotesError(
-                *("one-column", f"{name} has only one column when cut at {called(delimiter)}", "delimiter"),
-                {"file": name},
-            )
-        header = has_header(head) if header is None else header
-        table = _parse(file, head[0], delimiter, header, encoding, options.progress)
+            delimiter = stated or sniff_delimiter(body)
+        rows = [row for row in islice(csv.reader(io.StringIO(body), delimiter=delimiter), 200) if row]
     except UnicodeDecodeError as error:
         bad = error.object[error.start]
-        raise VotesError(
-            "encoding", f"{name} is not {encoding} text (byte 0x{bad:02x})", "encoding", {"file": name}
-        ) from None
+        seen = f"{name} is not {encoding} text (byte 0x{bad:02x})"
+        raise VotesError("encoding", seen, "encoding", {"file": name}) from None
     except (UnicodeError, LookupError) as error:
-        raise VotesError(
-            "encoding", f"cannot read {name} as {encoding} text: {error}", where={"file": name}
-        ) from None
+        seen = f"cannot read {name} as {encoding} text: {error}"
+        raise VotesError("encoding", seen, where={"file": name}) from None
     except csv.Error as error:
         raise bad_text(name, error) from None
+    if not rows:
+        raise empty_file(name)
+    if len(rows[0]) > MAX_COLUMNS:
+        raise too_wide(name)
+    header = has_header(rows) if header is None else header
+    names = _titles(rows[0]) if header else [f"voter {number + 1}" for number in range(len(rows[0]))]
+    return Layout(delimiter, encoding, above, header, names)
+
+
+def _titles(first: list[str]) -> list[str]:
+    """Return the names in a header; columns without one, besides the first, are called as pandas calls them."""
+    names = [text.strip() for text in first]
+    names[0] = names[0].removeprefix("#").lstrip()
+    return [text or (f"Unnamed: {number}" if number else "") for number, text in enumerate(names)]
+
+
+def _lines_above(sample: str) -> tuple[int, str | None]:
+    """Return how many lines stand above a table, and the delimiter if one of them names it.
+
+    These are comments, lines without a delimiter where others have one, and ``sep=;``. A comment that is cut like the
+    line below it is the header.
+    """
+    lines = sample.splitlines()[:_MOST_ABOVE]
+    if lines and (stated := re.fullmatch(r"\"?sep=(.)\"?", lines[0].strip(), re.IGNORECASE)):
+        return 1, stated[1]
+    above = 0
+    while above < len(lines) and _is_above(lines[above]):
+        above += 1
+    if above == len(lines):
+        return 0, None
+    delimiter = max(_CUTS, key=lines[above].count)
+    if (
+        above
+        and lines[above - 1].startswith("#")
+        and lines[above - 1].count(delimiter) == lines[above].count(delimiter)
+    ):
+        above -= 1
+    return above, None
+
+
+def _is_above(line: str) -> bool:
+    """Whether a line is a comment, or has one field at most."""
+    return line.startswith("#") or (line.count('"') % 2 == 0 and not any(cut in line.strip(_CUTS) for cut in _CUTS))
+
+
+def read_text(file: File, options: ReaderOptions) -> Read:
+    """Read delimited text; the delimiter and the presence of a header are found out if not told."""
+    name = file.name
+    layout = layout_of(file.head, name, options.delimiter, options.header, options.encoding)
+    called_so = called(layout.delimiter)
+    if len(layout.names) == 1:
+        seen = f"{name} has only one column when cut at {called_so}"
+        raise VotesError("one-column", seen, "delimiter", {"file": name})
+    try:
+        table = _parse(file, layout, options.progress)
+    except UnicodeDecodeError as error:
+        bad = error.object[error.start]
+        seen = f"{name} is not {layout.encoding} text (byte 0x{bad:02x})"
+        raise VotesError("encoding", seen, "encoding", {"file": name}) from None
     if not table.num_rows:
-        raise empty_file(name, "has a header but no rows" if header else "is empty")
-    names = (
-        [text.strip() for text in head[0]] if header else [f"voter {number + 1}" for number in range(len(head[0]))]
-    )
-    what = "TSV" if delimiter == "\t" else "CSV" if delimiter == "," else f"text separated by {called(delimiter)}"
-    how = what + ("" if header else " without a header")
-    return Read(table.rename_columns(names), how, named=header, certain=False)
+        raise empty_file(name, "has a header but no rows" if layout.header else "is empty")
+    what = {"\t": "TSV", ",": "CSV"}.get(layout.delimiter, f"text separated by {called_so}")
+    how = what + ("" if layout.header else " without a header") + above_words(layout)
+    return Read(table.rename_columns(layout.names), how, named=layout.header, certain=False)
+
+
+def above_words(layout: Layout) -> str:
+    """Say how many lines above a table were left out."""
+    return f" below {layout.above} other line{'s' * (layout.above > 1)}" if layout.above else ""
 
 
 def bad_text(name: str, error: csv.Error) -> VotesError:
@@ -97,11 +185,10 @@ def bad_text(name: str, error: csv.Error) -> VotesError:
     return VotesError("damaged", f"{name} is not a table of votes: {error}", where={"file": name})
 
 
-def _parse(
-    file: File, first: list[str], delimiter: str, header: bool, encoding: str, progress: Progress | None
-) -> pa.Table:
+def _parse(file: File, layout: Layout, progress: Progress | None) -> pa.Table:
     """Read all columns as text, each distinct text once."""
-    titles = [f"{number}" for number in range(len(first))]
+    titles = [f"{number}" for number in range(len(layout.names))]  # names may occur twice
+    cut = replace(layout, names=titles)
     with file.open() as stream:
         quoted = _holds_quotes(stream)
 
@@ -110,32 +197,25 @@ def _parse(
             source = pa.PythonFile(stream if progress is None else _Told(stream, file.size, progress), mode="r")
             return arrow_csv.read_csv(
                 source,
-                read_options=arrow_csv.ReadOptions(
-                    column_names=titles,
-                    skip_rows=0,
-                    block_size=_BLOCK,
-                    encoding=encoding,
-                    use_threads=threads,
-                ),
+                read_options=cut.read_options(use_threads=threads),
                 parse_options=arrow_csv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=quoted, invalid_row_handler=strange
+                    delimiter=layout.delimiter, newlines_in_values=quoted, invalid_row_handler=strange
                 ),
                 convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(titles, _LABELS)),
             )
 
     try:
-        table = read(threads=True)
+        return read(threads=True)
     except pa.ArrowInvalid as error:
-        _explain(file, read, delimiter, encoding, error)
+        _explain(file, read, layout, error)
         raise VotesError(
             "damaged", f"{file.name} is not a table of votes: {_line(error)}", where={"file": file.name}
         ) from None
-    return table.slice(1) if header else table
 
 
 def _holds_quotes(stream: BinaryIO) -> bool:
     """Whether a stream holds a quotation mark, within which a line may end."""
-    while data := stream.read(_BLOCK):
+    while data := stream.read(BLOCK):
         if b'"' in data:
             return True
     return False
@@ -161,13 +241,13 @@ class _Told:
         self.closed = True
 
 
-def _explain(file: File, read: Any, delimiter: str, encoding: str, error: pa.ArrowInvalid) -> None:
+def _explain(file: File, read: Any, layout: Layout, error: pa.ArrowInvalid) -> None:
     """Raise what is wrong with text that Arrow refuses, with the line it is in, if that can be told."""
     if "straddling object" in str(error):
         raise VotesError(
-            "field", f"{file.name} holds a line of more than {_BLOCK:,} bytes", "open-quote", {"file": file.name}
+            "field", f"{file.name} holds a line of more than {BLOCK:,} bytes", "open-quote", {"file": file.name}
         ) from None
-    if "UTF8" in str(error) and encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+    if "UTF8" in str(error) and layout.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         file.read().decode("utf-8-sig")  # says which byte
     ragged: list[Any] = []
 
@@ -181,44 +261,44 @@ def _explain(file: File, read: Any, delimiter: str, encoding: str, error: pa.Arr
         if not ragged:
             return
     row = ragged[0]
-    line = _line_of_row(file, row.number, encoding)
+    line = _line_of_row(file, row.number, layout)
     raise VotesError(
         "ragged",
         f"{file.name}: line {line} has {row.actual_columns} field{'s' * (row.actual_columns != 1)} where the first "
-        f"line has {row.expected_columns} (cut at {called(delimiter)})",
+        f"line has {row.expected_columns} (cut at {called(layout.delimiter)})",
         where={"file": file.name, "line": line},
     ) from None
 
 
-def _line_of_row(file: File, number: int, encoding: str) -> int:
+def _line_of_row(file: File, number: int, layout: Layout) -> int:
     """Return the line in which a row begins: empty lines are no rows, and a field in quotes may hold lines."""
-    with file.open() as stream, io.TextIOWrapper(stream, encoding, errors="replace", newline="") as text:
-        rows = csv.reader(text)
+    number -= layout.above
+    with file.open() as stream, io.TextIOWrapper(stream, layout.encoding, errors="replace", newline="") as text:
+        rows = csv.reader(islice(text, layout.above, None))
         before = 0
         for row in rows:
             number -= bool(row)
             if number <= 0:
-                return before + 1
+                break
             before = rows.line_num
-    return before
+        return layout.above + before + (number <= 0)
 
 
 def _line(error: Exception) -> str:
     return (str(error).splitlines() or [""])[0]
 
 
-def sample_text(stream: BinaryIO, encoding: str) -> str:
+def _sample(data: bytes, encoding: str) -> str:
     """Decode the start of a file, up to its last whole line."""
-    data = stream.read(HEAD_BYTES)
-    whole = len(data) < HEAD_BYTES
-    stream.seek(0)
-    if not whole:
-        data = data[: data.rfind(b"\n") + 1] or data
-    if encoding == "utf-8" and data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UnicodeDecodeError("utf-8", data[:2], 0, 1, "UTF-16")
-    return data.decode(
-        "utf-8-sig" if encoding == "utf-8" else encoding, "strict" if whole or b"\n" in data else "ignore"
-    )
+    text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding, "strict" if _is_whole(data) else "ignore")
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
+    return text if len(data) < HEAD_BYTES else text[: text.rfind("\n") + 1] or text
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether these are not the first bytes of more, which may end within a character."""
+    return len(data) < HEAD_BYTES
 
 
 def sniff_delimiter(sample: str) -> str:
@@ -247,14 +327,19 @@ def called(delimiter: str) -> str:
 
 
 def has_header(head: list[list[str]]) -> bool:
-    """Tell a header from votes: a first line made only of values that the lines below it also hold is votes."""
+    """Tell a header from votes: a first line made only of values that the lines below it also hold is votes.
+
+    So is one whose first field alone is new, above names of items.
+    """
     first = [text.strip() for text in head[0]]
     if all(_is_number(text) for text in first):
         return False
     if len(head) < 3:
         return True
-    below = {text.strip() for row in head[1:] for text in row}
-    return not all(text in below for text in first)
+    columns = [{text.strip() for text in column} for column in zip(*head[1:], strict=False)]
+    below = set().union(*columns)
+    named = len(first) > 2 and first[0] not in below and len(columns[0]) == len(head) - 1
+    return not all(text in below for text in (first[1:] if named else first))
 
 
 def _is_number(text: str) -> bool:
