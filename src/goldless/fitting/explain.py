@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.fitted import probabilities
 from goldless.kernels.sparse import dense_codes
-from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel, merge_copies
 from goldless.shown import Shown
 
 _CHUNK_ROWS = 4096

@@ -12,7 +12,8 @@ from goldless.fitting.fitted import Fitted
 from goldless.kernels.number_codes import count_by_parent, mean_by_group
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.ordered import Ordered, midranks_of
-from goldless.maths.tree import TreeModel, independent_model
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import independent_model
 from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 

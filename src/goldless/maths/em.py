@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.vote_shares import as_stored, path_jump, path_squares, shares_of_rows, sum_of_kinds
 from goldless.maths.ordered import AGAINST_ORDER, Ordered
-from goldless.maths.tree import VOTERS_AT_ONCE, TreeModel
+from goldless.maths.rates import VOTERS_AT_ONCE
+from goldless.maths.tree import TreeModel
 from goldless.progress import tell
 
 _CLIP = 1e-10
