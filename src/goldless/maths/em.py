@@ -328,6 +328,7 @@ def run_em(
     prior: Dirichlet,
     max_iter: int,
     tol: float,
+    worth: float = 0.0,
 ) -> EMResult:
     """Alternate E- and M-steps, with extrapolation, until a plain step gains at most ``tol`` per item.
 
@@ -345,6 +346,9 @@ def run_em(
         Pseudo-counts and the M-step.
     max_iter, tol : int, float
         When to stop.
+    worth : float
+        A rise of the log-likelihood that is asked for: where as many more steps as the longest jump stands for would
+        not reach it by the gain of the last one, EM stops.
     """
 
     def visit(model: TreeModel) -> tuple[ExpectedCounts, float]:
@@ -353,7 +357,7 @@ def run_em(
 
     model = start.with_tables(start.prior, start.latents, start.votes)  # what is made of it does not outlive it
     counts, objective = visit(model)
-    accepted = [objective]
+    accepted, needed = [objective], counts.log_likelihood + worth
     n_visits, gap = 1, np.inf
     while n_visits < max_iter:
         first, n_items = prior.maximise(counts), max(float(counts.labels.sum()), 1.0)
@@ -364,7 +368,8 @@ def run_em(
         accepted.append(first_objective)
         previous, gap = gap, (first_objective - objective) / n_items
         tell("estimating accuracies", _share_done(n_visits, max_iter, previous, gap, tol))
-        if abs(gap) <= tol:
+        hopeless = worth > 0 and first_counts.log_likelihood + _LONGEST_JUMP * n_items * gap < needed
+        if abs(gap) <= tol or hopeless:
             counts = first_counts
             break
         jump = prior.in_order(_extrapolate(start_of_path, first, prior.maximise(first_counts)))
