@@ -262,8 +262,25 @@ def test_the_command_line_draws_and_estimates_as_python_does(votes_file, capsys)
     for name in ("balanced_accuracy", "accuracy", "class_balance"):
         assert found["value"][name] == pytest.approx(outcome.value[name])
         assert found["interval"][name] == pytest.approx(outcome.interval[name], abs=0.02)
-    assert main(["audit", "votes.csv", "--labels", "labelled.csv"]) == 0
-    assert "balanced accuracy" in capsys.readouterr().out
+    assert main(["audit", "votes.csv", "--labels", "labelled.csv", "--within", "1"]) == 0
+    assert "balanced accuracy would take about" in capsys.readouterr().out
+
+
+def test_the_command_line_says_when_the_interval_is_narrow_enough_at_any_time(votes_file, capsys):
+    assert main(["audit", "votes.csv", "-n", "60", "-o", "to_label.csv"]) == 0
+    fill(
+        votes_file, lambda lines: [{**line, "label": line["label"] if n < 45 else ""} for n, line in enumerate(lines)]
+    )
+    shown = {}
+    for within in ("2", "40"):
+        capsys.readouterr()
+        assert main(["audit", "votes.csv", "--labels", "labelled.csv", "--within", within]) == 0
+        shown[within] = " ".join(capsys.readouterr().out.split())
+        assert "hold however often you look. Once all are labelled, add --sequential" in shown[within]
+    assert "would take about" in shown["2"]
+    assert "40 points of balanced accuracy or less: no more labels are needed" in shown["40"]
+    with pytest.raises(SystemExit):
+        main(["audit", "votes.csv", "--within", "60"])
 
 
 def _read_votes():

@@ -39,7 +39,7 @@ def main(seeds: int) -> None:
             votes = crowd(seed, n_classes)
             model = gl.LatentSML().fit(votes)
             used += int(model.n_groups_ < votes.shape[1])
-            named += int((np.bincount(gl.diagnose(model, votes, resamples=0).groups) > 1).any())
+            named += bool(gl.diagnose(model, votes, resamples=0).groups)
         rows.append((f"independent crowd, {n_classes} classes", str(seeds), str(used), str(named)))
     for n_items in (500, 1000, 2000):
         used, named = 0, 0
@@ -48,8 +48,7 @@ def main(seeds: int) -> None:
             model = gl.LatentSML().fit(votes)
             four = np.array_equal(np.flatnonzero(model.groups_ == model.groups_[0]), np.arange(4))
             used += int(four)
-            groups = gl.diagnose(model, votes, resamples=0).groups
-            named += int(np.array_equal(np.flatnonzero(groups == groups[0]), np.arange(4)))
+            named += (0, 1, 2, 3) in gl.diagnose(model, votes, resamples=0).groups
         rows.append((f"a group of four, {n_items} items", str(seeds), str(used), str(named)))
     print_table("groups", ("votes", "seeds", "used by the labels", "named"), rows)
 

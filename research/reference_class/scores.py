@@ -1,11 +1,11 @@
-"""Claims on real panels of numbers, and the table of the reference class of numbers.
+"""Claims on real panels of numbers, and their part of the table of the reference class.
 
 python -m research.reference_class.scores CLAIMS [TABLE]          needs GOLDLESS_DATA
 
 One line of JSON in CLAIMS for each panel of ``scores/`` (those it holds are not run again), of at most 4,000 rows;
-then the table as :mod:`research.reference_class.table` makes it, with what the model expects of a way to label as the
-only feature: of 11 families more are not learnt (that of the majority vote beside it covers 79 % in place of 93 %).
-Class shares are left out: numbers say next to nothing of them. Nothing but sums leaves a panel.
+then their part of the table as :mod:`research.reference_class.table` makes it, with what the model expects of a way
+to label as the only feature: of 11 families more are not learnt (that of the majority vote beside it covers 79 % in
+place of 93 %). Class shares are left out: numbers say next to nothing of them. Nothing but sums leaves a panel.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import goldless as gl
-from goldless.diagnosis.reference_class import NUMBERS, VERSION
 from goldless.report.summarize import summarize
 from research.benchmarks.scores import read_panel
-from research.reference_class.table import LEVEL, WAYS, Examples, claim, comparison, of_labels, of_voters
+from research.reference_class.table import TABLE, WAYS, Examples, of_labels, of_voters, part, write_parts
 
-TABLE = Path(gl.__file__).parent / "diagnosis" / NUMBERS
 _PANEL_OF = 8  # voters from which on a panel is chosen
 _LEAST_VOTES = 20  # votes from which on a voter's accuracy is scored
 
@@ -56,21 +54,6 @@ def claims_of(X: NDArray[np.float64], y: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def table_of(rows: list[dict]) -> dict[str, Any]:
-    """Return the table."""
-    ways = [way for way in WAYS if any(way in row["expected"] for row in rows)]
-    return {
-        "version": VERSION,
-        "level": LEVEL,
-        "panels": [row["panel"] for row in rows],
-        "two": {
-            **{way: claim(_by_itself(of_labels(rows, way))) for way in ways},
-            "voter": claim(of_voters(rows)),
-        },
-        "comparisons": {way: comparison(rows, way) for way in ways[1:]},
-    }
-
-
 def _by_itself(examples: Examples) -> Examples:
     """Return claims on a way to label with its own expectation as the only feature."""
     return replace(examples, location={name: examples.location[name] for name in ("one", "own")})
@@ -87,11 +70,9 @@ def main(claims: Path, table: Path) -> None:
             with claims.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
     rows = [json.loads(line) for line in claims.read_text(encoding="utf-8").splitlines()]
-    found = table_of(rows)
-    table.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    for kind, entry in found["two"].items():
-        sys.stdout.write(f"{kind}: {100 * entry['covered']:.1f} %, {100 * entry['width']:.1f} points\n")
-    sys.stdout.write(json.dumps(found["comparisons"]) + "\n")
+    ways = [way for way in WAYS if any(way in row["expected"] for row in rows)]
+    examples = {**{way: _by_itself(of_labels(rows, way)) for way in ways}, "voter": of_voters(rows)}
+    write_parts(table, {"numbers": part(rows, examples)})
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 import goldless
-from goldless.diagnosis.reference_class import VERSION, log_odds_above_chance, on_scale, share_of
+from goldless.diagnosis.reference_class import FILE, VERSION, log_odds_above_chance, on_scale, share_of
 
-TABLE = Path(goldless.__file__).parent / "diagnosis" / "reference_class.json"
+TABLE = Path(goldless.__file__).parent / "diagnosis" / FILE
 LEVEL = 0.9
 # With 21 families the errors of one family left out are wider than those of the others: these cover nine in ten.
 _QUANTILES = (0.04, 0.96)
@@ -231,47 +231,45 @@ def stated(rows: list[dict], way: str) -> float:
     return float(np.mean([comparison(of, way)["held"] for of in others]))
 
 
-def table_of(rows: list[dict]) -> dict[str, Any]:
-    """Return the table."""
-    two = [row for row in rows if row["n_classes"] == 2]
-    known = [row for row in rows if row["n_classes"] == 2 or row["expected"]["combined"] > 1.1 / row["n_classes"]]
-    more = [row["panel"] for row in known if row["n_classes"] > 2]
+def part(rows: list[dict], claims: dict[str, Examples]) -> dict[str, Any]:
+    """Return a part of the table: the panels that it is judged on, and what was claimed of them."""
+    ways = [way for way in WAYS[1:] if any(way in row["expected"] for row in rows)]
     return {
-        "version": VERSION,
-        "level": LEVEL,
-        "panels": [row["panel"] for row in two],
-        "more_classes": more,
-        "two": {
-            **{way: claim(of_labels(two, way)) for way in WAYS},
-            "voter": claim(of_voters(two)),
-            "class share": claim(of_shares(two)),
-        },
-        "more": {
-            name: claim(replace(examples, quantiles=_QUANTILES_OF_MORE))
-            for name, examples in {
-                **{way: of_labels(known, way) for way in WAYS},
-                "voter": of_voters(known),
-            }.items()
-        },
-        "comparisons": {way: comparison(two, way) for way in WAYS[1:]},
-        "comparisons_of_more": {
-            way: comparison([row for row in known if row["n_classes"] > 2], way) for way in WAYS[1:]
-        },
+        "panels": [row["panel"] for row in rows],
+        "claims": {name: claim(examples) for name, examples in claims.items()},
+        "comparisons": {way: comparison(rows, way) for way in ways},
     }
 
 
-def main(claims: Path, table: Path) -> None:
-    """Write the table."""
-    rows = [json.loads(line) for line in claims.read_text(encoding="utf-8").splitlines()]
-    found = table_of(rows)
+def parts_of_labels(rows: list[dict]) -> dict[str, dict[str, Any]]:
+    """Return the parts of votes of two classes and of more; the latter are learnt from all panels."""
+    two = [row for row in rows if row["n_classes"] == 2]
+    more = [row for row in rows if row["n_classes"] > 2 and row["expected"]["combined"] > 1.1 / row["n_classes"]]
+    of_two = {**{way: of_labels(two, way) for way in WAYS}, "voter": of_voters(two), "class share": of_shares(two)}
+    of_all = {**{way: of_labels([*two, *more], way) for way in WAYS}, "voter": of_voters([*two, *more])}
+    wider = {name: replace(examples, quantiles=_QUANTILES_OF_MORE) for name, examples in of_all.items()}
+    return {"two classes": part(two, of_two), "more classes": part(more, wider)}
+
+
+def write_parts(table: Path, parts: dict[str, dict[str, Any]]) -> None:
+    """Put parts in the place of those of the same name in a table, and say how often their intervals held."""
+    known = json.loads(table.read_text(encoding="utf-8")) if table.exists() else {}
+    found = {**known, "version": VERSION, "level": LEVEL, **parts}
     table.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    for name in ("two", "more"):
-        for kind, entry in found[name].items():
-            sys.stdout.write(f"{name} {kind}: {100 * entry['covered']:.1f} %, {100 * entry['width']:.1f} points\n")
-    sys.stdout.write(json.dumps([found["comparisons"], found["comparisons_of_more"]]) + "\n")
+    for name, entries in parts.items():
+        for kind, entry in entries["claims"].items():
+            sys.stdout.write(f"{name}, {kind}: {100 * entry['covered']:.1f} %, {100 * entry['width']:.1f} points\n")
+        sys.stdout.write(f"{name}: {json.dumps(entries['comparisons'])}\n")
+
+
+def main(claims: Path, table: Path) -> None:
+    """Write the parts of labels."""
+    rows = [json.loads(line) for line in claims.read_text(encoding="utf-8").splitlines()]
+    found = parts_of_labels(rows)
+    write_parts(table, found)
     for way in WAYS[1:]:
         said = stated([row for row in rows if row["n_classes"] == 2], way)
-        true = found["comparisons"][way]["held"]
+        true = found["two classes"]["comparisons"][way]["held"]
         sys.stdout.write(f"better than {way}: {100 * said:.1f} % said by other families, {100 * true:.1f} % true\n")
 
 

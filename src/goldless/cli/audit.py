@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from goldless.cli.options import POSITIVE, Options, command, fitting, named_file, option, output, reading
+from goldless.cli.options import POSITIVE, Options, command, fitting, named_file, option, output, points, reading
 
 if TYPE_CHECKING:
     import goldless as gl
-
-_HALF_WIDTH = 0.05
 
 
 @command(
@@ -26,6 +24,13 @@ _HALF_WIDTH = 0.05
 @fitting
 @option("-n", type=POSITIVE, default=30, metavar="N", help="how many items to draw (default 30)")
 @option("--seed", type=int, default=0, metavar="N", help="seed of the draw (default 0)")
+@option(
+    "--within",
+    type=points,
+    default=5.0,
+    metavar="POINTS",
+    help="how narrow an interval of balanced accuracy is wished for: plus or minus so many points (default 5)",
+)
 @named_file("--labels", help="the items that were drawn, with their labels filled in")
 @option(
     "--sequential",
@@ -48,6 +53,7 @@ def _draw(options: Options) -> None:
     from goldless.cli.audit_file import COLUMNS, strata_of
     from goldless.cli.display import write_json
     from goldless.cli.facts import item_names
+    from goldless.cli.labels import formulas_in
     from goldless.cli.output import check_output, write_output
     from goldless.cli.program import program
     from goldless.cli.work import print_reading, read_and_fit, same_file
@@ -71,12 +77,14 @@ def _draw(options: Options) -> None:
     if options.output not in (None, "-") or not options.json:
         columns = list(zip(*rows, strict=True))
         write_output(options.output, table_bytes(list(COLUMNS), columns, options.output or "-"))
-    needed = plan.labels_for(_HALF_WIDTH)
+        warned = [*warned, *formulas_in(options.output, columns[0])]
+    needed = plan.labels_for(options.within / 100)
     if options.json:
         write_json(
             {
                 "items": [dict(zip(COLUMNS, [row[0], None, *row[2:]], strict=True)) for row in rows],
-                "labels_for_5_points": needed,
+                "within": options.within,
+                "labels_needed": needed,
                 "how": table.how,
                 "warnings": warned,
                 "output": options.output,
@@ -86,7 +94,8 @@ def _draw(options: Options) -> None:
         print_reading(table, warned)
         filled = "labelled.csv" if options.output in (None, "-") else options.output
         sys.stderr.write(
-            f"Drew {len(rows)} of {plan.n_items:,} items. Plus or minus 5 points would take about {needed:,}.\n"
+            f"Drew {len(rows)} of {plan.n_items:,} items. Plus or minus {options.within:g} points would take about "
+            f"{needed:,}.\n"
             "Fill in the labels from the top, without looking at the votes; leave out no line, and write ? where "
             f"nobody can tell. Then:\n  {program()} audit {same_file(options)} --labels {clean(filled)}\n"
         )
@@ -115,7 +124,8 @@ def _estimate(options: Options) -> None:
             anchored = plan.cross_fit(model, table.votes, labels, **facts_of(options, table.votes))[1]
     result = {
         **_as_json(outcome),
-        "labels_for_5_points": outcome.labels_for(_HALF_WIDTH),
+        "within": options.within,
+        "labels_needed": outcome.labels_for(options.within / 100),
         "with_labels_as_anchors": None if anchored is None else _as_json(anchored),
         "how": table.how,
         "warnings": warned,

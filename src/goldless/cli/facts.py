@@ -119,30 +119,11 @@ def question_rows(questions: Any, votes: Votes, shown: np.ndarray) -> list[list[
 
 
 def _reasons(questions: Any, classes: list[str]) -> list[str]:
-    """Return why each item is asked: groupings label it differently, or its label is uncertain."""
-    found = []
-    for said, divided, doubt in zip(questions.codes, questions.divided, questions.doubt, strict=True):
-        if divided:
-            others = dict.fromkeys(classes[code] for code in said.tolist() if code != said[0])
-            found.append(f"groupings differ: {classes[said[0]]} as used, {' or '.join(others)} by another")
-        else:
-            found.append(f"uncertain ({100 * doubt:.0f} % of a guess)")
-    return found
-
-
-def describe_questions(questions: Any, n_asked: int) -> str:
-    """Return one sentence on what the labels would be good for."""
-    if not questions.open and questions.enough:
-        return (
-            "No other grouping that fits as well would change many labels, but on panels like this labels failed "
-            f"more often: label {questions.enough} of these items before you use them."
-        )
-    if not questions.open:
-        return (
-            "Nothing is open: no other grouping that fits as well would change many labels. Labels of these "
-            f"{n_asked} items would help most all the same."
-        )
-    if questions.enough is None:
-        return "Another grouping fits almost as well; labels of these items would hardly tell which is right."
-    number = f"about {questions.enough}" if questions.enough else "a few"
-    return f"Another grouping fits almost as well; {number} labels of such items are likely to tell which is right."
+    """Return why each item is asked: groupings label it differently, or few labels are less certain."""
+    differ = "groupings differ" if questions.open else "a grouping that fits worse differs"
+    return [
+        f"{differ}: {' or '.join(classes[code] for code in dict.fromkeys(said.tolist()))}"
+        if divided
+        else "among the least certain"
+        for said, divided in zip(questions.codes, questions.divided, strict=True)
+    ]

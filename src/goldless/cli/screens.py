@@ -22,6 +22,7 @@ _SHARES = 6  # classes
 _BY_CLASS_UP_TO = 12  # classes
 _IN_PER_CENT_UP_TO = 3  # classes
 _BROAD = 84  # columns that groups, intervals and recalls of voters take side by side
+_VOTES_ON_ALL = 0.95  # of the items; of a voter with fewer votes it is said
 _INTERVALS_UP_TO = 6  # classes; with more there is no room for both in two columns
 _ADVISED = {
     "combined": "combined",
@@ -58,6 +59,7 @@ def inspect_screen(
     parts += [sentence(piece, bullet="•") for piece in advice]
     parts += [line(_EMPTY), _expected_table(summary)]
     if not quiet:
+        parts += [sentence(gaps, _QUIET) for gaps in map(_gaps, answer["expected"]) if gaps]
         parts.append(sentence(f"{answer['on_real_panels']} {_tests(summary)}", _QUIET))
         lacking = summary["diagnosis"]["said_without"]
         if len(lacking) > _LACKING:
@@ -102,6 +104,14 @@ def _expected_table(summary: dict[str, Any]) -> Any:
     title = f"How sure: balanced accuracy (chance: {100 * chance:.3g} %)"
     header = [title, "real panels", "model", *(["true"] if truth else [])]
     return table(header, rows, align="<>>>" if truth else "<>>", styles=styles)
+
+
+def _gaps(row: dict[str, Any]) -> str:
+    """Say of a voter that is to label all items how few of them it votes on."""
+    if row["coverage"] is None or row["coverage"] >= _VOTES_ON_ALL:
+        return ""
+    name = shortened(clean(row["detail"]))
+    return f"{name} votes on {percent(row['coverage'], 0)} of items; the others count as guesses of it."
 
 
 def _tests(summary: dict[str, Any]) -> str:
@@ -289,13 +299,23 @@ def audit_screen(result: dict[str, Any], *, quiet: bool = False) -> list[Any]:
     parts.append(
         sentence(
             f"{result['n_labelled']} of {result['n_items']:,} items labelled by hand, {result['n_wrong']} of them "
-            f"wrong{unsure}. Plus or minus 5 points of balanced accuracy would take about "
-            f"{result['labels_for_5_points']:,} labels."
+            f"wrong{unsure}. {_narrow_enough(result)}"
         )
     )
     if result["looks"]:
-        parts.append(sentence("These intervals hold however often you look.", _QUIET))
+        more = result["n_labelled"] + result["n_unsure"] < result["looks"][-1]
+        again = " Once all are labelled, add --sequential to keep it so." if more else ""
+        parts.append(sentence(f"These intervals hold however often you look.{again}", _QUIET))
     return parts
+
+
+def _narrow_enough(result: dict[str, Any]) -> str:
+    """Return whether the interval is as narrow as was wished for, or how many labels that would take."""
+    low, high = result["interval"]["balanced_accuracy"]
+    wished = f"plus or minus {result['within']:g} points of balanced accuracy"
+    if 100 * (high - low) / 2 <= result["within"]:
+        return f"That is {wished} or less: no more labels are needed."
+    return f"{wished[0].upper()}{wished[1:]} would take about {result['labels_needed']:,} labels."
 
 
 def _audit_table(result: dict[str, Any], title: str) -> Any:

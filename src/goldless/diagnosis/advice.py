@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.result import Expectation, GroupTest, OtherGrouping
 from goldless.fitting.alternatives import NOTABLE_CHANGE
+from goldless.fitting.ask import Questions
 from goldless.fitting.fitted import Alternative
 from goldless.maths.echo import SameWrongAnswer
 from goldless.maths.structure.partitions import voters_in_groups
@@ -17,22 +17,28 @@ from goldless.maths.structure.result import UNDECIDED_MARGIN
 from goldless.words import p_value, percent
 
 FEWEST_ITEMS = 50
-_SAME_LABELS = 0.005  # share of the items; ways that differ on fewer give the same labels
+SAME_LABELS = 0.005  # share of the items; ways that differ on fewer give the same labels
 _REJECTED = 0.05
 _TENTATIVE = 10  # voters; among fewer, groups are hints
 _PAIRS_NAMED = 3
+_NEAR_CHANCE = 0.1  # of the way from a guess to certainty
 _NOTABLE_LIFT = 0.1  # share of the items on which two voters are both wrong
 
 
-def what_is_open(panel: PanelVotes, alternatives: tuple[OtherGrouping, ...]) -> list[str]:
-    """Return what the votes leave open, most important first."""
+def what_is_open(
+    panel: PanelVotes, alternatives: tuple[OtherGrouping, ...], questions: Questions, expected: float
+) -> list[str]:
+    """Return what the votes leave open, most important first; ``expected`` is that of the combined labels."""
     found = []
-    grouping = panel.fitted.grouping
-    if grouping is not None and grouping.ambiguous:  # the fit's own decision, which asking for labels follows too
+    if questions.open:
         near = [r for r in alternatives if r.margin < UNDECIDED_MARGIN and r.labels_changed > NOTABLE_CHANGE]
         change = f"{percent(near[0].labels_changed, 0)} of the labels" if near else "many labels"
-        found.append(f"another grouping of the voters fits almost as well and would change {change}")
-    n_items, n_voters = panel.table.n_items, len(panel.voters)
+        found.append(
+            f"another grouping of the voters fits almost as well and would change {change} ({questions.settles})"
+        )
+    n_items, n_voters, chance = panel.table.n_items, len(panel.voters), 1 / panel.n_classes
+    if expected < chance + _NEAR_CHANCE * (1 - chance):
+        found.append(f"the model itself expects no more than {percent(expected)}, hardly better than a guess")
     if n_items < FEWEST_ITEMS:
         found.append(f"{n_items} items are too few for intervals, which need {FEWEST_ITEMS} at the least")
     if n_voters < 3:
@@ -120,13 +126,13 @@ def verdict(
     expected: dict[str, Expectation],
     cannot_tell: list[str],
     pvalues: tuple[float | None, float | None],
-    groups: NDArray[np.int64],
+    groups: tuple[tuple[int, ...], ...],
 ) -> Verdict:
     """Return which labels to use and why.
 
     What a model expects of majority, of one voter alone or of a fit without groups does not decide: on 75 real panels
     the combined labels were not worse where it expected less of them. ``pvalues`` are those of independence and of
-    the fit of the groups; ``groups`` those of all voters, copies among them.
+    the fit of the groups; ``groups`` those that are named, copies among them.
     """
     figures = [f"{_name(row, type(panel.model).__name__)} {_figure(row)}" for row in expected.values()]
     listed = f"expected balanced accuracy {', '.join(figures)}"
@@ -143,21 +149,17 @@ def verdict(
     if at_risk:
         return Verdict("check", at_risk, f"{at_risk} If the model is right, {listed}.")
     differ = panel.table.counts @ (panel.labels["combined"] != panel.labels["majority vote"]) / panel.table.n_items
-    if differ < _SAME_LABELS:
+    if differ < SAME_LABELS:
         same = "gives the same labels" + (f" on {percent(1 - differ)} of the items" if differ else "")
         return Verdict(
             "majority",
             f"Use the majority vote: it {same} and is easier to explain.",
             f"Use the majority vote, which {same} and is easier to explain: {listed}.",
         )
-    sizes, of_all = np.bincount(groups[panel.voters]), np.bincount(groups)
-    if (sizes > 1).any():
-        why = f"{sizes[sizes > 1].sum()} of {len(panel.voters)} voters echo others"
-        why += f" and independence is {_rejected(pvalues[0])}"
-        plain = (
-            f"{of_all[of_all > 1].sum()} of {len(groups)} voters echo others. A majority vote counts each of them; "
-            "the combined labels count a group once"
-        )
+    if groups:
+        echoing = f"{sum(map(len, groups))} of {panel.votes.n_voters} voters echo others"
+        why = f"{echoing} and independence is {_rejected(pvalues[0])}"
+        plain = f"{echoing}. A majority vote counts each of them; the combined labels count a group once"
     else:
         why = "the voters differ in accuracy"
         plain = "some voters are better than others, and the combined labels give them more weight"

@@ -120,7 +120,7 @@ def diagnose(
     rng = np.random.default_rng(random_state)
     seeds = rng.spawn(5)
     drawn = in_memory(model, X)
-    panel = PanelVotes.of(*as_labels(model, drawn.votes), sample_weight)
+    panel = PanelVotes.of(*as_labels(drawn.model, drawn.votes), sample_weight)
     uncertainty = Uncertainty(panel)
     without: dict[str, str] = {}
     if resamples is None:
@@ -150,11 +150,12 @@ def diagnose(
     expected = _expectations(panel, uncertainty, resampled.optimism, tempered)
     expected = _on_real_panels(panel, expected, without)
     clear = correlations.clear()
+    seem_independent = independence is not None and independence >= _REJECTED
     public = named_groups(panel, tests)
-    for name in ("one_more", "one_more_interval"):  # of the groups that are named, by their public number
+    for name in ("one_more", "one_more_interval"):  # of the groups that are named, by their place
         of_model = worth[name]
         worth[name] = {
-            int(public[test.voters[0]]): of_model[int(panel.latent.groups[test.voters[0]])]
+            public.index(test.voters): of_model[int(panel.latent.groups[test.voters[0]])]
             for test in tests
             if test.named
         }
@@ -167,13 +168,13 @@ def diagnose(
     alternatives = () if grouping is None else tuple(plain_grouping(other, panel) for other in grouping.alternatives)
     questions = questions_of(panel.fitted, panel.votes.codes, weights=panel.weights)
     wrong_alike = _same_wrong_answer(panel)
-    cannot_tell = what_is_open(panel, alternatives)
+    cannot_tell = what_is_open(panel, alternatives, questions, expected["combined"].balanced_accuracy)
     if panel.unseen:
         cannot_tell = [panel.unseen, *cannot_tell]
-    if drawn.remark:
+    use, advice, said = verdict(panel, expected, cannot_tell, (independence, fit), public)
+    if drawn.remark:  # no reason to doubt the labels
         cannot_tell = [*cannot_tell, drawn.remark]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
-    use, advice, said = verdict(panel, expected, cannot_tell, (independence, fit), public)
     return Diagnosis(
         verdict=said,
         use=use,
@@ -198,7 +199,7 @@ def diagnose(
         co_membership=together,
         n_resamples=resamples,
         copies=copies,
-        near_duplicates=_near_duplicates(panel, clear),
+        near_duplicates=() if seem_independent else _near_duplicates(panel, clear),
         groups=public,
         weak_groups=weak_groups(panel, tests),
         group_tests=tests,

@@ -23,7 +23,7 @@ from scipy.special import chdtrc, chdtri, gammaln
 
 from goldless.diagnosis.refit import PanelVotes
 from goldless.diagnosis.result import GroupTest
-from goldless.maths.checks import relabel
+from goldless.maths.structure.partitions import groups_of_two_or_more
 from goldless.maths.tree import TreeModel
 from goldless.progress import tell
 
@@ -45,15 +45,15 @@ def judge_groups(panel: PanelVotes, rng: np.random.Generator) -> tuple[GroupTest
     return tuple(judged)
 
 
-def named_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> NDArray[np.int64]:
-    """Return the groups of all voters of which only those that are named are left; exact copies stay together."""
+def named_groups(panel: PanelVotes, tests: tuple[GroupTest, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the columns of the groups that are named, the largest first; exact copies are a group too."""
     groups = panel.latent.n_voters + np.where(
         told_copies(panel), panel.latent.copy_of, np.arange(panel.votes.n_voters)
     )
     for number, test in enumerate(tests):
         if test.named:
             groups[list(test.voters)] = number
-    return relabel(groups)
+    return groups_of_two_or_more(groups)
 
 
 def told_copies(panel: PanelVotes) -> NDArray[np.bool_]:

@@ -4,7 +4,8 @@ A model's own interval is right about the model and wrong about the world: real 
 groups explains. So every level that is shown is first of all what happened on real panels. For each kind of figure
 the true value was regressed, panel by panel, on what is known without labels; the errors that were made on families
 of panels left out are the interval. The table behind it, ``reference_class.json``, is made by
-``research/reference_class`` and names its panels. It holds no votes, and the panel at hand never enters it.
+``research/reference_class`` and names its panels; it has a part for votes of two classes, of more, and for votes that
+are numbers. It holds no votes, and the panel at hand never enters it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-VERSION = 1
-NUMBERS = "reference_class_numbers.json"  # of votes that are numbers, made by research/reference_class/scores.py
+VERSION = 2
+FILE = "reference_class.json"
 _NEAREST_TO_CERTAIN = 0.004  # figures nearer to 0 or 1 say the same
 
 
@@ -100,14 +101,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ReferenceClass:
-    """What was claimed of real panels of two or of more classes, and what was true.
+    """What was claimed of real panels of one kind (two classes, more, numbers), and what was true.
 
     Attributes
     ----------
-    level : float
-        Of the intervals: 0.9.
     panels : tuple of str
-        Names of the panels.
+        Names of the panels that intervals and comparisons were judged on. Claims on more than two classes were
+        learnt from panels of two as well (``Claim.n_panels``).
     claims : mapping of str to Claim
         By way to label ("combined", "Dawid-Skene", "majority vote", "voter thought best", "panel"), and "voter" and,
         of two classes, "class share".
@@ -115,7 +115,6 @@ class ReferenceClass:
         By way to label, against the combined labels.
     """
 
-    level: float
     panels: tuple[str, ...]
     claims: Mapping[str, Claim]
     comparisons: Mapping[str, Comparison]
@@ -153,14 +152,12 @@ class ReferenceClass:
 @cache
 def reference_class(n_classes: int, numbers: bool = False) -> ReferenceClass:
     """Return the table that ships with the package, for so many classes, or for votes that are numbers."""
-    name = NUMBERS if numbers else "reference_class.json"
-    found = json.loads(files("goldless.diagnosis").joinpath(name).read_text(encoding="utf-8"))
-    if found["version"] != VERSION:
-        raise ValueError(f"the reference class has version {found['version']}, and {VERSION} is needed")
-    two = n_classes == 2
+    table = json.loads(files("goldless.diagnosis").joinpath(FILE).read_text(encoding="utf-8"))
+    if table["version"] != VERSION:
+        raise ValueError(f"the reference class has version {table['version']}, and {VERSION} is needed")
+    found = table["numbers" if numbers else "two classes" if n_classes == 2 else "more classes"]
     return ReferenceClass(
-        found["level"],
-        tuple(found["panels"] if two else [*found["panels"], *found["more_classes"]]),
-        {name: Claim(**claim) for name, claim in found["two" if two else "more"].items()},
-        {name: Comparison(**entry) for name, entry in found["comparisons" if two else "comparisons_of_more"].items()},
+        tuple(found["panels"]),
+        {name: Claim(**claim) for name, claim in found["claims"].items()},
+        {name: Comparison(**entry) for name, entry in found["comparisons"].items()},
     )

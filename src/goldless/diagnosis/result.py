@@ -192,7 +192,7 @@ class Diagnosis(Shown):
     effective_votes_by_class, effective_votes_by_class_interval : ndarray of shape (n_classes,), (n_classes, 2)
         The same among the items of each class.
     one_more : dict of int to float
-        What one more voter like those of a group would add, by number in ``groups``; one more independent voter adds
+        What one more voter like those of a group would add, by place in ``groups``; one more independent voter adds
         1.
     one_more_interval : dict of int to tuple of float
         Its interval.
@@ -213,8 +213,9 @@ class Diagnosis(Shown):
         Voters that repeat another exactly.
     near_duplicates : tuple of Duplicate
         Voters that nearly repeat another: their errors correlate at 0.8 or more.
-    groups : ndarray of shape (n_voters,)
-        The groups that may be named; a voter that is in none is alone. ``model.groups_`` has those that labels use.
+    groups : tuple of tuple of int
+        Columns of the voters of each group that may be named, the largest first; empty where none may.
+        ``model.groups_`` has those that labels use.
     weak_groups : tuple of tuple of int
         Columns of groups that labels or intervals count with, and that cannot be told from chance.
     group_tests : tuple of GroupTest
@@ -286,7 +287,7 @@ class Diagnosis(Shown):
     n_resamples: int
     copies: tuple[tuple[int, int], ...]
     near_duplicates: tuple[Duplicate, ...]
-    groups: NDArray[np.int64]
+    groups: tuple[tuple[int, ...], ...]
     weak_groups: tuple[tuple[int, ...], ...]
     group_tests: tuple[GroupTest, ...]
     alternatives: tuple[OtherGrouping, ...]

@@ -12,7 +12,7 @@ from goldless.fitting.fitted import Alternative
 from goldless.fitting.solve import fit_groups
 from goldless.maths.em import Dirichlet
 from goldless.maths.structure.partitions import voters_in_groups
-from goldless.maths.structure.result import UNDECIDED_MARGIN, Structure
+from goldless.maths.structure.result import UNDECIDED_MARGIN, Reading, Structure
 from goldless.maths.tree import TreeModel
 from goldless.progress import part
 from goldless.votes.grouped import grouped
@@ -29,17 +29,11 @@ _TOL = 1e-5
 def nearby_groupings(
     votes: VoteSums, model: TreeModel, structure: Structure, prior: Dirichlet
 ) -> tuple[Alternative, ...]:
-    """Fit the nearest other groupings of the search and compare their labels, nearest first.
-
-    A grouping that only adds voters to groups, and hardly fits better for it, is no other grouping and left out.
-    """
+    """Fit the nearest other groupings of the search and compare their labels, nearest first."""
     table = votes.table
     labels = grouped(table, model.groups).labels(model)
-    same = [np.array_equal(reading.groups, model.groups) for reading in structure.readings]
-    chosen = structure.readings[same.index(True) if any(same) else 0]
-    others = [reading for reading in structure.readings if reading is not chosen]
-    found = []
-    compared = [other for other in others if not other.is_idle_extension_of(chosen)][:_FITTED]
+    chosen, others = other_groupings(structure, model.groups)
+    found, compared = [], others[:_FITTED]
     for number, reading in enumerate(compared):
         with part("comparing other groupings", number / len(compared), (number + 1) / len(compared)):
             other = fit_groups(votes, reading.groups, prior, _ITERATIONS, _TOL).model
@@ -47,6 +41,17 @@ def nearby_groupings(
         margin = max(0.0, reading.objective - chosen.objective) / structure.penalty
         found.append(Alternative(reading.groups, float(margin), float(table.counts @ differs / table.n_items)))
     return tuple(found)
+
+
+def other_groupings(structure: Structure, groups: NDArray[np.int64]) -> tuple[Reading, list[Reading]]:
+    """Return what the search found that has these groups, or else its best, and what else it found, nearest first.
+
+    A grouping that only adds voters to groups, and hardly fits better for it, is no other grouping and left out.
+    """
+    same = [reading for reading in structure.readings if np.array_equal(reading.groups, groups)]
+    chosen = (same or structure.readings)[0]
+    others = [other for other in structure.readings if other is not chosen]
+    return chosen, [other for other in others if not other.is_idle_extension_of(chosen)]
 
 
 def undecided_by(others: Iterable[Alternative], margin: float = UNDECIDED_MARGIN) -> Alternative | None:

@@ -70,6 +70,26 @@ class Questions(Shown):
     said = renamed("said", "codes")
 
     @property
+    def settles(self) -> str:
+        """Whether labels of such items are likely to tell which grouping is right, and how many, in a clause."""
+        if self.enough is None:
+            return "labels would hardly tell which is right"
+        return f"{f'about {self.enough}' if self.enough else 'a few'} labels are likely to tell which is right"
+
+    @property
+    def sentence(self) -> str:
+        """What labels of these items would be good for."""
+        if self.open:
+            return f"Another grouping fits almost as well; {self.settles}."
+        agreed = "no other grouping that fits as well would change many labels"
+        if self.enough:
+            return (
+                f"N{agreed[1:]}, but on panels like this labels failed more often: label at least {self.enough} of "
+                "these items before you use the labels."
+            )
+        return f"Nothing is open: {agreed}. Labels of these items would help most all the same."
+
+    @property
     def item_names(self) -> list[Any]:
         """Names of the items, or their rows."""
         return self.rows.tolist() if self.items is None else list(self.items)

@@ -108,7 +108,7 @@ class FitVotes:
     @property
     def shown_covariance(self) -> NDArray[np.float64]:
         """Covariance of these voters."""
-        if self.shown is not None:
+        if self.shown is not None or (self.unseen is None and len(self.voters) == self.votes.n_voters):
             return self.covariance.covariance
         return self._covariance_of(self.counted.sketch.pairs, np.arange(self.votes.n_voters)).covariance
 

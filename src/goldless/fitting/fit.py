@@ -15,6 +15,7 @@ from goldless.fitting.alternatives import (
     describe_grouping,
     describe_undecided,
     nearby_groupings,
+    other_groupings,
     undecided_by,
 )
 from goldless.fitting.believe import believe
@@ -56,7 +57,10 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
     found = find_groups(votes, options.structure, options.n_groups)
     found, fit, guard = believe(votes, options, found)
     prior, model = fit.prior, fit.result.model
-    groupings = () if found.structure is None else tuple(reading.groups for reading in found.structure.readings)
+    groupings: tuple[NDArray[np.int64], ...] = ()
+    if found.structure is not None:  # the best of the search, which need not be what is used, and its rivals
+        chosen, others = other_groupings(found.structure, model.groups)
+        groupings = tuple(reading.groups for reading in (chosen, *others))
     settled = settle(votes, facts, model, groupings, prior) if known and facts is not None else None
     if settled is not None:
         model = settled.candidates[settled.best]

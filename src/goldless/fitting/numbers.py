@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from goldless.fitting.fitted import Fitted
 from goldless.kernels.number_codes import count_by_parent, mean_by_group
 from goldless.maths.em import ExpectedCounts
-from goldless.maths.ordered import Ordered, midranks_of
+from goldless.maths.ordered import Ordered, midranks_of, share_above
 from goldless.maths.tree import TreeModel
 from goldless.maths.tree_makers import independent_model
 from goldless.votes.bins import Bins
@@ -92,18 +92,6 @@ class RankedVotes:
     def mean_midranks(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return the mean midrank of each row; one half without a vote."""
         return row_means(codes, self.midranks)
-
-
-def share_above(values: NDArray[np.float64], counts: NDArray[np.float64], share: float) -> float:
-    """Return the number above which this share of the values lies."""
-    order = np.argsort(-values, kind="stable")
-    total = np.cumsum(counts[order])
-    position = int(np.searchsorted(total, share * total[-1], side="right"))
-    if position == 0:
-        return float(values[order[0]]) + 1.0
-    if position == len(order):
-        return float(values[order[-1]]) - 1.0
-    return float(values[order[position - 1]] + values[order[position]]) / 2
 
 
 def consensus_of(fitted: Fitted, codes: NDArray[np.int8]) -> NDArray[np.float64]:

@@ -80,9 +80,9 @@ class Risk:
         telling = [sign for sign, rank in zip(signs, self.ranks, strict=True) if rank < 0.5] or signs[:1]
         (failed, such), (failed_of_others, others) = _FAILED_OF_SUCH, _FAILED_OF_OTHERS
         return (
-            f"Label {ENOUGH_LABELS} items before you use these labels ({'; '.join(telling)}): on {failed} of {such} "
-            f"real panels like this they were far below the majority vote or near chance, on {failed_of_others} of "
-            f"{others} others."
+            f"Label at least {ENOUGH_LABELS} items before you use these labels ({'; '.join(telling)}): on {failed} "
+            f"of {such} real panels like this they were far below the majority vote or near chance, on "
+            f"{failed_of_others} of {others} others."
         )
 
 

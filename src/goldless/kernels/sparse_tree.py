@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.compiled import compiled
-from goldless.kernels.flat import collect, share
 from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import ordered_map, row_chunks
 
@@ -176,6 +175,8 @@ class SparseTree:
         sums: SparseSums,
     ) -> float:
         """Add some rows if every voter hangs on the hub: exponentials of many at once are cheap."""
+        from goldless.kernels.flat import collect, share  # brings Numba along
+
         log_likelihood = 0.0
         # what rows read stays in the cache until it is counted, unless the tables are larger than the cache anyway
         at_once = min(max(_ROWS_AT_ONCE, len(self.log_votes)), len(counts))

@@ -113,6 +113,7 @@ def environment() -> Any:
     made.filters["chance"] = drawing.chance
     made.filters["short"] = drawing.short
     made.filters["keep"] = drawing.keep
+    made.filters["besides"] = drawing.besides
     made.filters["whole_names"] = pass_context(_whole_names)
     made.filters["in_link"] = partial(quote, safe="")
     return made

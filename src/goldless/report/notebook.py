@@ -17,13 +17,15 @@ from goldless.fitting.ask import Questions
 from goldless.fitting.explain import Explanation
 from goldless.fitting.panels import Panels
 from goldless.maths.panels import Panel
+from goldless.maths.structure.partitions import groups_of_two_or_more
 from goldless.report import drawing
 from goldless.report.against import audit_part
 from goldless.report.html import environment, source
 from goldless.report.items import together
+from goldless.report.numbers import numbers_part
 from goldless.report.sentences import METHODS
-from goldless.report.voters import lettered, order_of_voters
-from goldless.words import p_value
+from goldless.report.voters import letters, order_of_voters
+from goldless.words import class_names, p_value
 
 _MOST = 20
 
@@ -44,6 +46,8 @@ def _small(**parts: Any) -> str:
         "tree": None,
         "bars": [],
         "head": [],
+        "numbers": [],
+        "positive": "",
     }
     shown = {**empty, "rows": [], "more": "", "bar_head": "real panels", "chance": 0.5, "said": [], **parts}
     above = partial(drawing.above_chance, {"answer": {"chance": shown["chance"]}})
@@ -78,10 +82,12 @@ def _of_estimator(model: VoteEstimator) -> str:
     tree, recall = fitted.model, fitted.recalls
     accuracy = recall.mean(axis=1)
     names = [str(name) for name in fitted.names_of(np.arange(tree.n_voters))]
-    picture = _tree_of(names, tree.groups, accuracy, np.diagonal(tree.latents, axis1=1, axis2=2).mean(axis=1))
+    groups, right = groups_of_two_or_more(tree.groups), np.diagonal(tree.latents, axis1=1, axis2=2).mean(axis=1)
+    picture = _tree_of(names, groups, accuracy, [right[tree.groups[members[0]]] for members in groups])
     shared = len(picture["groups"])
     found = f"counted in {shared} group{'s' * (shared != 1)}" if shared else "counted one by one"
-    classes = [str(label) for label in fitted.classes.tolist()]
+    classes = class_names(fitted.classes.tolist(), fitted.bins is not None)
+    numbers = numbers_part(fitted)
     shares = [f"{label} {_percent(share)}" for label, share in zip(classes, tree.class_prior, strict=True)]
     share = f"estimated share of {shares[1]}" if len(classes) == 2 else f"estimated shares: {', '.join(shares)}"
     two = len(classes) == 2
@@ -100,19 +106,22 @@ def _of_estimator(model: VoteEstimator) -> str:
             [names[i], picture["voters"][i]["group"] or "alone", *map(_percent, columns[i]), _percent(accuracy[i])]
             for i in order[:_MOST]
         ],
+        numbers=[] if numbers is None else [(names[i], numbers.voters[i]) for i in order[:_MOST]],
+        positive=classes[1],
         more=_more(_MOST, len(order), "voters"),
         said=["Estimated without labels. gl.report(votes) has the rest."],
     )
 
 
-def _tree_of(names: Any, groups: Any, accuracy: Any, group_accuracy: Any) -> dict[str, Any]:
+def _tree_of(
+    names: Any, groups: tuple[tuple[int, ...], ...], accuracy: Any, group_accuracy: list[float]
+) -> dict[str, Any]:
     """Return what the drawing of a tree needs, as in a summary."""
-    found = lettered(np.asarray(groups))
-    group_of = {int(voter): name for name, members in found for voter in members}
-    parts = [
-        {"name": name, "voters": members.tolist(), "balanced_accuracy": float(group_accuracy[groups[members[0]]])}
-        for name, members in found
+    parts: list[dict[str, Any]] = [
+        {"name": letters(place), "voters": list(members), "balanced_accuracy": float(of_group)}
+        for place, (members, of_group) in enumerate(zip(groups, group_accuracy, strict=True))
     ]
+    group_of = {voter: part["name"] for part in parts for voter in part["voters"]}
     voters = [
         {"name": name, "group": group_of.get(number), "balanced_accuracy": float(accuracy[number])}
         for number, name in enumerate(names)
@@ -128,7 +137,7 @@ def _tree_of(names: Any, groups: Any, accuracy: Any, group_accuracy: Any) -> dic
 def _of_diagnosis(diagnosis: Diagnosis) -> str:
     low, high = diagnosis.effective_votes_interval
     between = f" ({low:.1f} to {high:.1f})" if np.isfinite(low) else ""
-    of_groups = np.full(int(diagnosis.groups.max()) + 1, float(diagnosis.balanced_accuracy.max()))
+    of_groups = [float(diagnosis.balanced_accuracy.max())] * len(diagnosis.groups)
     picture = _tree_of(diagnosis.voters, diagnosis.groups, diagnosis.balanced_accuracy, of_groups)
     return _small(
         title=f"{len(diagnosis.voters)} voters on {diagnosis.n_items:,} items: {diagnosis.effective_votes:.1f} "
@@ -252,11 +261,9 @@ def _of_explanation(why: Explanation) -> str:
 
 @html_of.register
 def _of_questions(questions: Questions) -> str:
-    enough = questions.enough
-    lines = {None: "No number of labels is likely to settle which grouping is right.", 0: "The groupings agree."}
     return _small(
         title=f"{len(questions.rows)} items worth a label.",
-        lines=[lines.get(enough, f"About {enough} such labels are likely to settle which grouping is right.")],
+        lines=[questions.sentence],
         head=["item", "doubt", "groupings differ"],
         rows=[
             [str(item), _percent(doubt), "yes" if divided else "no"]

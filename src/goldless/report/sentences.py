@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from goldless.diagnosis.advice import SAME_LABELS
 from goldless.diagnosis.reference_class import ReferenceClass
 from goldless.families import all_of_one
 from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
 from goldless.report.summary import DiagnosisPart, VotesPart
-from goldless.words import listed, percent
+from goldless.words import listed, percent, shortened
 
 METHODS = {
     "combined": "combined labels",
@@ -111,11 +113,11 @@ def what_to_do(facts: Facts) -> list[str]:
     return advice
 
 
-def on_real_panels(combined: Expected, known: ReferenceClass, use: str) -> str:
+def on_real_panels(combined: Expected, known: ReferenceClass, differ: float) -> str:
     """Return what the model expects of the combined labels, and what was true of real panels like this one.
 
-    How often they were better than majority is not said where both are the same labels, and counted where it rests on
-    few panels.
+    How often they were better than majority is not said where both are the same labels (``differ`` is on what share
+    of the items they are not), and counted where it rests on few panels.
     """
     if combined.interval is None:
         return (
@@ -123,16 +125,16 @@ def on_real_panels(combined: Expected, known: ReferenceClass, use: str) -> str:
             "some items by hand to find out."
         )
     low, high = (f"{100 * end:.0f}" for end in combined.interval)
-    n_panels, compared = len(known.panels), known.comparisons["majority vote"].n_panels
-    few = compared < _FEW_PANELS
+    n_panels = len(known.panels)
+    few = n_panels < _FEW_PANELS
     better = ""
-    if combined.held is not None and use != "majority":
-        times, of = (int(combined.held * compared), compared) if few else (round(100 * combined.held), 100)
+    if combined.held is not None and differ >= SAME_LABELS:
+        times, of = (int(combined.held * n_panels), n_panels) if few else (round(100 * combined.held), 100)
         better = f", and better than majority on {times} of {of}"
-    alike = f" ({compared} of them with more than two classes)" if few else ""
+    alike = "of more than two classes" if few else "that looked like this"
     return (
-        f"The model expects {percent(combined.balanced_accuracy)}; on {n_panels} real panels that looked like "
-        f"this{alike} the labels were right on {low} to {high} % of items{better}."
+        f"The model expects {percent(combined.balanced_accuracy)}; on {n_panels} real panels {alike} the labels were "
+        f"right on {low} to {high} % of items{better}."
     )
 
 
@@ -141,7 +143,7 @@ def _remedy(facts: Facts) -> str:
     if facts.diagnosis.use != "unknown":
         return ""
     if facts.ambiguous:
-        return " Label a few items first, and fit again with these labels as anchors."
+        return " Label such items first, and fit again with these labels as anchors."
     if facts.votes.n_items < _FEW_ITEMS:
         return " Collect votes on more items."
     if facts.votes.n_voters < _FEW:
@@ -154,24 +156,23 @@ def what_to_watch(facts: Facts) -> list[str]:
     votes, groups, voters = facts.votes, facts.groups, facts.voters
     n_voters, n_items = votes.n_voters, votes.n_items
     found = []
-    duplicates = [" and ".join(pair.names) for pair in facts.diagnosis.near_duplicates]
+    duplicates = [_all_of(pair.names) for pair in facts.diagnosis.near_duplicates]
     if duplicates:
-        found.append(f"Near-duplicates: {listed(duplicates, 3)}.")
-    weak = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in facts.diagnosis.weak_groups]
+        found.append(f"Near-duplicates: {listed(duplicates, 3, str)}.")
+    weak = [_all_of(names) for names in facts.diagnosis.weak_groups]
     if weak:
-        found.append(f"Too weak to name, used for labels or intervals only: {listed(weak, 3)}.")
-    if n_voters < _FEW:
-        found.append(f"{_voters(n_voters)} too few to see dependence: groups need at least five voters.")
-    elif n_voters < 10:
+        found.append(f"Weak dependence, used for labels or intervals only: {listed(weak, 3, str)}.")
+    if n_voters < 10 and groups:
         found.append(f"{n_voters} voters: treat groups as tentative.")
     if n_items < 5 * n_voters:
         found.append(f"{n_items:,} items are few for {n_voters} voters: covariances are mostly noise.")
     if votes.votes_per_item < 3:
         found.append(f"Labels rest on {votes.votes_per_item:.1f} votes per item.")
-    if facts.unexplained > _UNEXPLAINED:
+    rejected = facts.diagnosis.fit_pvalue is not None and facts.diagnosis.fit_pvalue < _REJECTED
+    if facts.unexplained > _UNEXPLAINED and rejected:
         found.append(
-            f"The groups leave {percent(facts.unexplained)} of the covariance of the votes unexplained: voters "
-            "share more than was found, so accuracies and effective votes come out too high."
+            f"{percent(facts.unexplained)} of the covariance of the votes is left unexplained: voters share more "
+            "than was found, so accuracies and effective votes come out too high."
         )
     if groups and n_voters > len(groups[0].voters) >= n_voters / 2:
         found.append(
@@ -225,6 +226,12 @@ def unknowable(votes: VotesPart) -> list[str]:
         "Which hidden source is the truth: a large group that echoes one opinion can be mistaken for the answer, and "
         "the answer for an echo.",
     ]
+
+
+def _all_of(names: Sequence[str]) -> str:
+    """Return all names, each of them short enough to be read."""
+    *first, last = map(shortened, names)
+    return f"{', '.join(first)} and {last}"
 
 
 def _voters(number: int) -> str:

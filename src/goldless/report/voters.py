@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from goldless.diagnosis import Diagnosis
 from goldless.diagnosis.panel_scale import on_one_scale
+from goldless.diagnosis.worth import expected_of_panel
 from goldless.estimators.latent import LatentSML
 from goldless.families import shared_family
+from goldless.fitting.panels import judge_panels
 from goldless.maths.selection import select_voters
 from goldless.maths.tree import TreeModel
 from goldless.plain import interval, rounded
@@ -20,14 +22,7 @@ from goldless.report.rows import Choice, Group, PanelPart, Voter
 _MOST_CONFUSIONS = 100_000  # numbers, beyond which tables of all voters would make most of the file
 
 
-def lettered(groups: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
-    """Return name and members of the groups of two or more voters, largest first, called A, B, ..."""
-    sizes = np.bincount(groups)
-    numbers = sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda group: (-sizes[group], group))
-    return [(_letters(position), np.flatnonzero(groups == number)) for position, number in enumerate(numbers)]
-
-
-def _letters(position: int) -> str:
+def letters(position: int) -> str:
     """Return A to Z, then AA, AB and so on."""
     name = ""
     position += 1
@@ -39,23 +34,22 @@ def _letters(position: int) -> str:
 
 def group_parts(tree: TreeModel, diagnosis: Diagnosis) -> list[Group]:
     """Return the groups that may be named, with their stability and what one more of their kind would add."""
-    return [_group(tree, diagnosis, name, members) for name, members in lettered(diagnosis.groups)]
+    return [_group(tree, diagnosis, place, list(members)) for place, members in enumerate(diagnosis.groups)]
 
 
-def _group(tree: TreeModel, diagnosis: Diagnosis, name: str, members: NDArray[np.int64]) -> Group:
+def _group(tree: TreeModel, diagnosis: Diagnosis, place: int, members: list[int]) -> Group:
     number = int(tree.groups[members[0]])
     recall = np.diag(tree.latents[number])
     together, size = diagnosis.co_membership, len(members)
     inside = None if together is None else together[np.ix_(members, members)]
-    public = int(diagnosis.groups[members[0]])
-    gain, ends = diagnosis.one_more.get(public), diagnosis.one_more_interval.get(public)
+    gain, ends = diagnosis.one_more.get(place), diagnosis.one_more_interval.get(place)
     return Group(
-        name=name,
+        name=letters(place),
         index=number,
-        voters=members.tolist(),
+        voters=members,
         recall=[rounded(rate) for rate in recall],
         balanced_accuracy=rounded(recall.mean()),
-        shared=shared_family(diagnosis.families, members.tolist()),
+        shared=shared_family(diagnosis.families, members),
         stability=None if inside is None else rounded((inside.sum() - size) / (size * (size - 1)), 3),
         one_more=None if gain is None else rounded(gain, 3),
         one_more_interval=None if ends is None else interval(ends, 3),
@@ -104,10 +98,19 @@ def suggested_panel(opened: Opened, size: int, families: Sequence[str | None] | 
     """Return the columns of the suggested panel, of at most all voters."""
     size = min(size, opened.tree.n_voters)
     if isinstance(opened.model, LatentSML):
-        return opened.fitted.columns_of(opened.model.select(size, families=families)).tolist()
+        return opened.fitted.columns_of(opened.chooser.select(size, families=families)).tolist()
     if opened.n_classes > 2:
         return np.argsort(-opened.fitted.recalls.mean(axis=1), kind="stable")[:size].tolist()
     return select_voters(opened.tree, size).tolist()
+
+
+def expected_of(opened: Opened, panel: list[int], combined: float) -> float:
+    """Return the balanced accuracy expected of a panel, on the scale of that of the combined labels."""
+    if isinstance(opened.of_numbers, LatentSML):
+        judged = judge_panels(opened.of_numbers.fitted_, [panel])
+        return on_one_scale(opened.of_numbers, judged, combined)[0].balanced_accuracy
+    labels, counts = opened.by_panel(panel), opened.table.counts
+    return expected_of_panel(labels, opened.combined, opened.posterior, counts, combined)
 
 
 def panel_part(opened: Opened, diagnosis: Diagnosis, panel: list[int], accuracy: float) -> PanelPart:
@@ -133,5 +136,5 @@ def _choices(opened: Opened, diagnosis: Diagnosis) -> list[Choice]:
             vote_accuracy=rounded(panel.vote_accuracy),
             effective_votes=rounded(panel.effective_votes, 2),
         )
-        for panel in on_one_scale(opened.model, opened.model.panels(), expected)
+        for panel in on_one_scale(opened.chooser, opened.chooser.panels(), expected)
     ]

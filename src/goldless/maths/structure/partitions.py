@@ -61,6 +61,13 @@ def indistinguishable(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return [groups, *(other for other in found if not np.array_equal(other, groups))]
 
 
+def groups_of_two_or_more(groups: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+    """Return the voters of every group that has two or more, the largest first; of equal ones that of the first."""
+    members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
+    found = [tuple(voters.tolist()) for voters in members if len(voters) > 1]
+    return tuple(sorted(found, key=lambda voters: (-len(voters), voters)))
+
+
 def voters_in_groups(groups: NDArray[np.int64]) -> int:
     """Return the number of voters that share a group with another."""
     sizes = np.bincount(groups)
