@@ -256,4 +256,5 @@ def spread_rows(explanation: Explanation, inverse: NDArray[np.int64]) -> Explana
 def _by_item(explanation: Explanation, make: Callable[[str], NDArray]) -> Explanation:
     """Return an explanation with other values of what it says of each item."""
     by_item = [name for name, value in vars(explanation).items() if name not in _NOT_BY_ITEM and np.ndim(value) > 0]
-    return replace(explanation, **{name: make(name) for name in by_item})
+    changed: dict[str, Any] = {name: make(name) for name in by_item}
+    return replace(explanation, **changed)
