@@ -277,3 +277,27 @@ def test_two_labels_in_a_long_table_on_the_cluster_are_named(crowd, client):
     with pytest.raises(VotesError, match="two different labels") as error:
         gl.VoteStream(twice, client=client).open()
     assert error.value.where["item"] == frame["task"][5]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files_of_numbers_are_counted_on_the_cluster(ending, client, tmp_path, monkeypatch):
+    """Bins are cut from what the workers count: the numbers of memory, also of voters that say labels."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(3000) < 0.3
+    X = truth[:, None] * 1.5 + rng.normal(size=(3000, 6))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 5] = truth ^ (rng.random(3000) < 0.1)
+    frame = pd.DataFrame(X.round(3), columns=[f"judge {i}" for i in range(6)])
+    frame.insert(0, "item", [f"q{i}" for i in range(3000)])
+    path = tmp_path / f"votes.{ending}"
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        parquet.write_table(pa.Table.from_pandas(frame), path, row_group_size=700)
+    votes = gl.VoteStream(path, client=client)
+    monkeypatch.setattr("goldless.io.open.levels_of_blocks", None)  # nothing is counted here
+    model, expected = gl.LatentSML().fit(votes), gl.LatentSML().fit(frame.iloc[:, 1:])
+    assert model.kinds_ == expected.kinds_ == (*("scores",) * 5, "labels")
+    np.testing.assert_array_equal(np.concatenate(model.cuts_), np.concatenate(expected.cuts_))
+    np.testing.assert_allclose(model.auc_, expected.auc_, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(votes), expected.predict(frame.iloc[:, 1:]))

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.fitted import Fitted, probabilities
 from goldless.kernels.sparse import Codes, dense_codes
-from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel, merge_copies
 from goldless.shown import Shown
 from goldless.votes.rows import PatternTable
 from goldless.votes.source import VoteSource, names_in
@@ -256,5 +257,5 @@ def spread_rows(explanation: Explanation, inverse: NDArray[np.int64]) -> Explana
 def _by_item(explanation: Explanation, make: Callable[[str], NDArray]) -> Explanation:
     """Return an explanation with other values of what it says of each item."""
     by_item = [name for name, value in vars(explanation).items() if name not in _NOT_BY_ITEM and np.ndim(value) > 0]
-    changed: dict[str, Any] = {name: make(name) for name in by_item}
-    return replace(explanation, **changed)
+    made: dict[str, Any] = {name: make(name) for name in by_item}
+    return replace(explanation, **made)
