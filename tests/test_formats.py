@@ -86,7 +86,7 @@ QUESTIONS = {
     "survivor": ("several", "name callers in different ways"),
     "vcf_single_callers/NA12878-10-gatk.vcf": ("one-voter", "the calls of one caller"),
     "vcf_somaticseq_joined": ("several", "6 tables that differ in their columns"),
-    "zooniverse": ("several", "holds 2 tasks: 'T0', 'T1'; name one by question=..."),
+    "zooniverse": ("several", "holds 2 tasks: 'T0', 'T1'; name one, such as question='T0'"),
 }
 
 
@@ -378,7 +378,7 @@ def test_logs_of_different_tasks_are_not_joined_without_a_word(tmp_path):
         return json.dumps({"eval": {"task": task, "task_id": "1", "eval_id": "2", "model": "m"}, "samples": samples})
 
     write(tmp_path, **{"a.json": log("ethics", "x", "y"), "b.json": log("maths", "y", "z")})
-    with pytest.raises(VotesError, match="holds 2 tasks: 'ethics', 'maths'; name one by question="):
+    with pytest.raises(VotesError, match="holds 2 tasks: 'ethics', 'maths'; name one, such as question='ethics'"):
         gl.read_votes(tmp_path)
     assert gl.read_votes(tmp_path, question="maths").voters == ["y", "z"]
     write(tmp_path, **{"b.json": log("maths", "x", "y")})
@@ -444,7 +444,7 @@ def test_databases_and_workbooks(tmp_path):
     base.executemany("insert into votes values (?, ?, ?)", rows)
     base.commit()
     base.close()
-    with pytest.raises(VotesError, match=r"holds 2 tables: 'votes', 'other'; name one by table=\.\.\."):
+    with pytest.raises(VotesError, match=r"holds 2 tables: 'votes', 'other'; name one, such as table='votes'"):
         gl.read_votes(tmp_path / "votes.db")
     for table in ("votes", "select * from votes"):
         assert gl.read_votes(tmp_path / "votes.db", table=table).n_votes == 6

@@ -87,8 +87,6 @@ def test_packed_text_may_be_no_larger_than_allowed(votes, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("name", ["votes.xlsx", "log.eval", "votes.npz"])
 def test_damage_inside_a_zip_file(name, tmp_path):
-    import zipfile
-
     member = {"votes.xlsx": "xl/workbook.xml", "log.eval": "header.json", "votes.npz": "votes.npy"}[name]
     with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr(member, "some text that is packed " * 50)
@@ -280,3 +278,144 @@ def test_a_ragged_line_below_comments_is_named(tmp_path):
     (tmp_path / "votes.csv").write_text("# one\n# two\n" + table() + "q99,yes\n")
     with pytest.raises(gl.VotesError, match="line 16 has 2 fields where the first line has 5"):
         gl.read_votes(tmp_path / "votes.csv")
+
+
+# -- folders, objects and calls as people have them ---------------------------------------------------------
+
+
+def yes_no(mark):
+    return "yes" if mark else "no"
+
+
+def rows_of(number):
+    """Return item and vote of a voter on every item."""
+    return [(f"q{row}", yes_no(mark)) for row, mark in enumerate(MARKS[:, number])]
+
+
+FILES_OF_A_VOTER = {
+    "text beside": ("id,text,label", lambda number, item, vote: f"{item},some text of {item},{vote}"),
+    "confidence beside": ("id,label,confidence", lambda number, item, vote: f"{item},{vote},0.{number}{item[1:]}"),
+    "reasons beside": ("question_id,prediction,reason", lambda number, item, vote: f"{item},{vote},r{number}{item}"),
+    "truth beside": ("id,target,label", lambda number, item, vote: f"{item},yes,{vote}"),
+}
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("case", FILES_OF_A_VOTER)
+def test_a_folder_of_voters_with_more_than_votes_in_their_files(case, engine, tmp_path):
+    head, line = FILES_OF_A_VOTER[case]
+    for number, voter in enumerate(VOTERS):
+        body = [line(number, item, vote) for item, vote in rows_of(number)]
+        (tmp_path / f"{voter}.csv").write_text("\n".join([head, *body]))
+    found = gl.read_votes(tmp_path) if engine == "memory" else gl.VoteStream(tmp_path).open
+    if engine == "stream":
+        with pytest.warns(gl.VotesWarning, match="Left out"):
+            found = found()
+    assert list(found.voters) == list(VOTERS)
+    codes = found.votes.codes if engine == "memory" else found.codes
+    np.testing.assert_array_equal(codes, MARKS)
+
+
+def test_parts_of_a_wide_table_with_row_numbers_stay_parts(tmp_path):
+    head, *lines = table().splitlines()
+    for part in range(3):
+        body = [f"{row},{line}" for row, line in enumerate(lines[4 * part : 4 * part + 4])]
+        (tmp_path / f"part-{part}.csv").write_text("\n".join([f",{head}", *body]))
+    np.testing.assert_array_equal(gl.read_votes(tmp_path).votes.codes, MARKS)
+
+
+def test_of_several_fields_of_each_voter_the_vote_is_read():
+    records = [
+        {
+            "id": row,
+            "judged": {
+                v: {"score": row / 9, "verdict": yes_no(m), "why": f"r{row}"} for v, m in zip(VOTERS, ms, strict=True)
+            },
+        }
+        for row, ms in enumerate(MARKS)
+    ]
+    found = gl.read_votes(records)
+    assert found.voters == list(VOTERS)
+    np.testing.assert_array_equal(found.votes.codes, MARKS)
+    assert "Of each voter 'verdict' was read; left out: 'score', 'why'." in map(str, found.notes)
+    for record in records:
+        record["judged"] = {v: {"one": f["verdict"], "two": f["verdict"]} for v, f in record["judged"].items()}
+    with pytest.raises(
+        gl.VotesError, match="holds 2 fields for each voter: 'one', 'two'; name the columns of the others"
+    ):
+        gl.read_votes(records)
+
+
+CALLS = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+
+
+def test_contigs_with_and_without_chr_are_one(tmp_path):
+    for number, voter in enumerate(VOTERS):
+        contig = "chr1" if number < 2 else "1"
+        lines = [f"{contig}\t{100 + row}\t.\tA\tG\t.\tPASS\t.\n" for row in np.flatnonzero(MARKS[:, number])]
+        (tmp_path / f"{voter}.vcf").write_text(CALLS + "".join(lines))
+    found = gl.read_votes(tmp_path)
+    called = MARKS.any(axis=1)
+    np.testing.assert_array_equal(found.votes.codes, MARKS[called])
+    assert {item.partition(":")[0] for item in found.items} == {"chr1"}
+    assert "'1' and 'chr1' were read as one contig." in map(str, found.notes)
+
+
+@pytest.mark.parametrize("tag", ["CALLERS", "SUPP_VEC", "set"])
+def test_callers_that_the_header_does_not_declare(tag, tmp_path):
+    words = {
+        "CALLERS": lambda marks: ",".join(np.array(VOTERS)[marks]),
+        "SUPP_VEC": lambda marks: "".join(map(str, marks.astype(int))),
+        "set": lambda marks: "Intersection" if marks.all() else "-".join(np.array(VOTERS)[marks]),
+    }
+    called = MARKS[MARKS.any(axis=1)]
+    lines = [f"1\t{row}\t.\tA\tG\t.\tPASS\t{tag}={words[tag](marks)}\n" for row, marks in enumerate(called, 1)]
+    (tmp_path / "calls.vcf").write_text(CALLS + "".join(lines))
+    found = gl.read_votes(tmp_path / "calls.vcf")
+    order = range(4) if tag == "SUPP_VEC" else [VOTERS.index(voter) for voter in found.voters]
+    np.testing.assert_array_equal(found.votes.codes, called[:, list(order)])
+
+
+def test_the_way_out_can_be_pasted(tmp_path, capsys):
+    votes = "HITId,WorkerId,Answer.a,Answer.b\n" + "".join(
+        f"h{row},{voter},{yes_no(mark)},{yes_no(not mark)}\n"
+        for row, marks in enumerate(MARKS)
+        for voter, mark in zip(VOTERS, marks, strict=True)
+    )
+    (tmp_path / "batch.csv").write_text(votes)
+    assert main(["inspect", str(tmp_path / "batch.csv")]) == 1
+    said = capsys.readouterr().err.strip()
+    assert said.endswith("name one, such as --question Answer.a")
+    asked = said.rpartition("such as ")[2].split()
+    assert main(["combine", str(tmp_path / "batch.csv"), *asked, "-o", str(tmp_path / "out.csv")]) == 0
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_cut_marks_variants_in_the_filter(several, tmp_path, capsys):
+    called = MARKS[MARKS.any(axis=1)]
+    contig = "HLA-A*01:01:01:01"  # a name with colons in it
+    if several:
+        (tmp_path / "in").mkdir()
+        for number, voter in enumerate(VOTERS):
+            lines = [f"{contig}\t{row}\t.\tA\tG\t.\tPASS\t.\n" for row in np.flatnonzero(called[:, number]) + 1]
+            (tmp_path / "in" / f"{voter}.vcf").write_text(CALLS + "".join(lines))
+    else:
+        who = [",".join(np.array(VOTERS)[marks]) for marks in called]
+        lines = [f"{contig}\t{row}\t.\tA\tG\t.\tq10\tCALLERS={names}\n" for row, names in enumerate(who, 1)]
+        (tmp_path / "in").write_text(CALLS + "".join(lines))
+    out = tmp_path / "out.vcf"
+    assert main(["combine", str(tmp_path / "in"), "--cut", "0.5", "-o", str(out)]) == 0
+    text = out.read_text()
+    assert '##FILTER=<ID=GoldlessLow,Description="GOLDLESS_P below 0.5">' in text
+    records = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    assert [(record[0], int(record[1])) for record in records] == [(contig, row + 1) for row in range(len(called))]
+    for record in records:
+        low = float(record[7].partition("GOLDLESS_P=")[2].partition(";")[0]) < 0.5
+        assert (
+            record[6]
+            == ({True: "GoldlessLow", False: "PASS"} if several else {True: "q10;GoldlessLow", False: "q10"})[low]
+        )
+    assert {"GoldlessLow", "PASS"} <= {record[6].removeprefix("q10;").replace("q10", "PASS") for record in records}
+    for cut, name in (("1.5", "out2.vcf"), ("0.5", "out.csv")):
+        assert main(["combine", str(tmp_path / "in"), "--cut", cut, "-o", str(tmp_path / name)]) == 1
+        assert "--cut" in capsys.readouterr().err

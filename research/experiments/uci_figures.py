@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from goldless.cli.ensemble import FAMILIES
-from research.experiments.ensemble import voter_names
+from research.experiments.ensemble import FAMILIES, voter_names
 from research.experiments.figures import COLOURS, draw_matrix, legend_below
 
 TABLE_NAMES = {"magic": "Magic", "spambase": "Spambase", "miniboone": "MiniBooNE", "musk": "Musk"}

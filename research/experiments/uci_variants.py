@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.cli.ensemble import named_ensemble, votes_of
 from research.experiments import paper
-from research.experiments.ensemble import LogisticModelTree, make_ensemble
+from research.experiments.ensemble import LogisticModelTree, make_ensemble, named_ensemble, votes_of
 from research.experiments.published import published_labels, published_sml
 from research.experiments.tables import Table
 

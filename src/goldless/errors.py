@@ -20,6 +20,7 @@ HINTS = {
     "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
     "kind-ordinal": "{kind:'ordinal'} takes them for grades",
     "kind-labels": "{kind:'labels'} takes them for names of classes",
+    "refusal": "{missing:{word}} takes it for no vote, {kind:'labels'} for a class",
     "spelling": "spell them alike, or list the classes in {classes}",
     "one-type": "give all votes as one type",
     "nan-is-missing": "a missing vote is NaN",
@@ -29,6 +30,7 @@ HINTS = {
     "choose-positive": "leave out {positive}, or name all but two labels as {missing}",
     "not-votes": "if it names the items, pass it as {id_column}; if it is no voter, as {ignore}; if each row is one "
     "vote, name its columns by {item}, {voter} and {label}",
+    "ignore-others": "name the columns of the others in {ignore}",
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
     "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
     "is no vote in {ignore}",
@@ -50,8 +52,9 @@ HINTS = {
     "known-formats": "goldless formats lists what votes are read from",
     "list-formats": "goldless formats lists them",
     "as-json": "{format:'json'} takes it for JSON of no special kind",
-    "name-one": "name one by {option}",
-    "name-file": "name one of them",
+    "name-question": "name one, such as {question:{first}}",
+    "name-table": "name one, such as {table:{first}}",
+    "name-file": "name one of them, such as {first}",
     "one-voter": "a file of each voter in one folder will do; if each row is one vote, name its columns by {item}, "
     "{voter} and {label}",
     "more-voters": "votes of several voters on the same items are compared: pass a folder with those of the others",
@@ -83,6 +86,7 @@ _PARAMETERS = (
     *("kind", "positive_from", "lower_is_positive"),
 )
 
+_LONGEST_SEEN = 1000  # characters
 Spell = Callable[[str, str | None], str]
 
 
@@ -120,6 +124,8 @@ class VotesError(ValueError):
     def __init__(
         self, kind: str, seen: str, hint: str | None = None, where: Mapping[str, Any] | None = None, **arguments: Any
     ):
+        if len(seen) > _LONGEST_SEEN:  # a name may be of any length
+            seen = f"{seen[: _LONGEST_SEEN - 300]} … {seen[-300:]}"
         super().__init__(seen)
         self.kind, self.seen, self.hint = kind, seen, hint
         self.where, self.arguments = dict(where or {}), arguments

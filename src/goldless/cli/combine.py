@@ -39,6 +39,7 @@ _OF_THE_MODEL = ("structure", "anchors", "class_balance", "trusted", "explain", 
     "--explain", is_flag=True, help="add log-odds by group and, for each item, whose further vote would tell most"
 )
 @option("--only", metavar="VOTERS", help="combine these voters only, with commas between")
+@option("--cut", type=float, metavar="P", help="in a .vcf file, mark variants of a smaller probability in FILTER")
 @output(
     "file to write; its ending says what: .csv .tsv .jsonl .json .parquet .feather .vcf .vcf.gz, or for a tool such "
     "as .label_studio.json (default: standard output)"
@@ -52,6 +53,7 @@ def run(options: Options) -> None:
     from goldless.io.writing import check_ending
 
     check_output(options.output, options.force, options.file)
+    _check_cut(options)
     if options.output not in (None, "-") and writer_for(options.output, None) is None and not _is_device(options):
         check_ending(options.output)
     _check_method(options)
@@ -119,7 +121,7 @@ def _combine(options: Options) -> None:
     write_back = None if to_screen else writer_for(options.output, table)
     if write_back is not None:
         unseen = getattr(model.fitted_.unseen, "items", None)
-        data = write_back(Labels(table, codes, probability, labels.support_of(model, votes), unseen))
+        data = write_back(Labels(table, codes, probability, labels.support_of(model, votes), unseen, options.cut))
     else:
         data = table_bytes(header, columns, options.output or "-")
     write_output(options.output, data)
@@ -133,6 +135,16 @@ def _is_device(options: Options) -> bool:
     from pathlib import Path
 
     return Path(options.output).exists() and not Path(options.output).is_file()
+
+
+def _check_cut(options: Options) -> None:
+    """Refuse a cut that is no probability, or of what has no FILTER."""
+    if options.cut is None:
+        return
+    if not 0 <= options.cut <= 1:
+        raise ValueError(f"--cut is a probability from 0 to 1, got {options.cut:g}")
+    if not (options.output or "").lower().endswith((".vcf", ".vcf.gz")):
+        raise ValueError("--cut marks variants in the FILTER of a VCF file: write one, such as -o labels.vcf.gz")
 
 
 def _check_method(options: Options) -> None:

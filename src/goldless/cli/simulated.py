@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import goldless as gl
+from goldless.estimators.latent import LatentSML
+from goldless.estimators.majority import MajorityVote
 
 
 class SimulatedPanel(NamedTuple):
@@ -59,9 +61,9 @@ def claimed_and_true(panel: SimulatedPanel) -> dict[str, float]:
     """Return what the fit claims of its labels and what is true of them, and of the majority vote."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = gl.LatentSML(at_least=panel.at_least or None).fit(panel.votes)
+        model = LatentSML(at_least=panel.at_least or None).fit(panel.votes)
         expected = gl.diagnose(model, panel.votes, resamples=0).expected[0]
-        labels, majority = model.predict(panel.votes), gl.MajorityVote().fit_predict(panel.votes)
+        labels, majority = model.predict(panel.votes), MajorityVote().fit_predict(panel.votes)
     truth = panel.votes.classes[panel.truth]
     return {
         "majority": gl.balanced_accuracy(truth, majority),

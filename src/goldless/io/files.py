@@ -34,9 +34,9 @@ from goldless.io.readers.columns import duplicated
 from goldless.io.readers.presets import Preset
 from goldless.io.readers.records import table_of_records, unnested
 from goldless.io.readers.registry import all_presets, choose, named, sniff
-from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, long_roles, names_items, plain_title
+from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, label_title, long_roles, names_items, plain_title
 from goldless.io.tables import VotesFile, votes_of
-from goldless.votes.alphabet import LabelRules, as_classes
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes
 from goldless.votes.kinds import NumberRules
 from goldless.votes.long import REPEATS
 from goldless.votes.votes import Votes
@@ -262,7 +262,8 @@ def open_with(reader: Reader, files: Sequence[File], root: str, options: ReadOpt
         return _read_folder(reader, files, root, options)
     names = ", ".join(Path(file.name).name for file in files[:4]) + (", ..." if len(files) > 4 else "")
     raise VotesError(
-        "several", f"{root} holds {len(files)} files of {reader.title}: {names}", "name-file", {"file": root}
+        *("several", f"{root} holds {len(files)} files of {reader.title}: {names}", "name-file", {"file": root}),
+        first=files[0].name,
     )
 
 
@@ -275,8 +276,10 @@ def _read_folder(reader: Reader, files: Sequence[File], root: str, options: Read
     same = all(title == names[0] for title in names)
     if same and (long_roles(names[0], options) is not None or preset_for(names[0]) is not None):
         return _stacked(reads, root)
-    if all(len(title) == 2 for title in names) and (item := _shared_items(tables)) is not None:
-        return _one_voter_a_file(reads, item)
+    item = _shared_items(tables, names_only=not all(len(title) == 2 for title in names))
+    votes = None if item is None else _vote_columns(tables, item)
+    if item is not None and votes is not None:
+        return _one_voter_a_file(reads, item, votes)
     if same and len(names[0]) > 2:
         return _stacked(reads, root)
     titles = ", ".join(Path(file.name).name for file, _ in reads[:4]) + (", ..." if len(reads) > 4 else "")
@@ -285,6 +288,7 @@ def _read_folder(reader: Reader, files: Sequence[File], root: str, options: Read
         f"{root} holds {len(reads)} tables that differ in their columns: {titles}",
         "name-file",
         {"file": root},
+        first=reads[0][0].name,
     )
 
 
@@ -306,9 +310,11 @@ def _undictionaried(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.column_names)
 
 
-def _shared_items(tables: Sequence[pa.Table]) -> str | None:
-    """Return the column that names the same items in every table of two columns."""
+def _shared_items(tables: Sequence[pa.Table], names_only: bool) -> str | None:
+    """Return the column that names the same items in every table; if they have several, its name must say it."""
     for title in tables[0].column_names:
+        if names_only and not names_items([title]):
+            continue
         if not all(title in table.column_names for table in tables):
             continue
         named_items = [set(table[title].to_pylist()) for table in tables]
@@ -318,17 +324,46 @@ def _shared_items(tables: Sequence[pa.Table]) -> str | None:
     return None
 
 
-def _one_voter_a_file(reads: Sequence[tuple[File, Read]], item: str) -> Read:
+def _vote_columns(tables: Sequence[pa.Table], item: str) -> list[str] | None:
+    """Return the column of votes in every table of one voter; None if that does not tell.
+
+    It is the only one besides the items, or the only one that differs between the tables, or its name says so.
+    """
+    others = [[title for title in table.column_names if title != item] for table in tables]
+    if all(len(titles) == 1 for titles in others):
+        return [title for (title,) in others]
+    if any(titles != others[0] for titles in others):
+        return None
+    seen = [{title: dict(zip(*_texts(table, item, title), strict=True)) for title in others[0]} for table in tables]
+    asked = [
+        title
+        for title in others[0]
+        if any(one[title].get(key, value) != value for one in seen[1:] for key, value in seen[0][title].items())
+    ]
+    values = {title: {value for one in seen for value in one[title].values()} for title in asked}
+    asked = [title for title in asked if len(values[title]) <= MAX_CLASSES] or asked
+    chosen = asked[0] if len(asked) == 1 else label_title(asked)
+    rivals = [title for title in asked if title != chosen and chosen is not None and values[title] & values[chosen]]
+    return None if chosen is None or rivals else [chosen] * len(tables)
+
+
+def _texts(table: pa.Table, *titles: str) -> list[list[str]]:
+    return [list(map(str, table[title].to_pylist())) for title in titles]
+
+
+def _one_voter_a_file(reads: Sequence[tuple[File, Read]], item: str, votes: Sequence[str]) -> Read:
     """Return a long table of files that hold the votes of one voter each."""
     parts = []
-    for file, read in reads:
+    for (file, read), vote in zip(reads, votes, strict=True):
         table = _undictionaried(read.table)
-        (vote,) = [title for title in table.column_names if title != item]
         voter = pa.array([file.stem] * table.num_rows)
         parts.append(pa.table([table[item], voter, table[vote]], names=[item, "voter", "vote"]))
     table = pa.concat_tables(parts, promote_options="permissive")
     how = f"a folder of {len(reads)} {reads[0][1].how} files, each one voter"
-    return Read(table, how, Roles(item, "voter", "vote"))
+    left = [title for title in reads[0][1].table.column_names if title not in (item, votes[0])]
+    how += f" ({votes[0]!r})" if left else ""
+    notes = (Note(f"Left out: columns {', '.join(map(repr, left[:8]))}"),) if left else ()
+    return Read(table, how, Roles(item, "voter", "vote"), notes)
 
 
 # -- what is in memory --------------------------------------------------------------------------------------
@@ -389,7 +424,7 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
             "same-name", f"{name} has two columns named {twice!r}", "own-names", {"file": name, "column": twice}
         )
     if not options.names_columns:
-        read = _without_row_numbers(read)
+        read = _one_field(_without_row_numbers(read), name)
     read, preset = _apply_preset(read, options, name)
     if read.roles is None and options.reader.question is not None:
         raise VotesError("unknown-column", f"{name} was read as {read.how}, which holds no questions to choose from")
@@ -419,6 +454,35 @@ def _without_row_numbers(read: Read) -> Read:
         if all(str(value) == str(number) for number, value in enumerate(values, start)):
             return replace(read, table=read.table.drop_columns([names[0]]))
     return read
+
+
+def _one_field(read: Read, name: str) -> Read:
+    """Return a table that has several fields of each voter, such as ``ann.label`` and ``ann.reason``, with one."""
+    fields: dict[str, list[str]] = {}
+    for title in read.table.column_names:
+        voter, dot, field = title.rpartition(".")
+        if dot and voter:
+            fields.setdefault(field, []).append(voter)
+    voters = max(fields.values(), key=len, default=[])
+    alike = [field for field, found in fields.items() if found == voters]
+    if read.roles is not None or len(voters) < 2 or len(alike) < 2:
+        return read
+    field = label_title(alike)
+    if field is None:
+        raise VotesError(
+            "several",
+            f"{name} holds {len(alike)} fields for each voter: {', '.join(map(repr, alike[:6]))}",
+            "ignore-others",
+            {"file": name},
+        )
+    others = {f"{voter}.{other}" for voter in voters for other in alike if other != field}
+    kept = [title for title in read.table.column_names if title not in others]
+    parents = {voter.rpartition(".")[0] for voter in voters}
+    titles = {f"{v}.{field}": v.rpartition(".")[2] if len(parents) == 1 else v for v in voters}
+    table = read.table.select(kept).rename_columns([titles.get(title, title) for title in kept])
+    left = ", ".join(repr(other) for other in alike if other != field)
+    notes = (*read.notes, Note(f"Of each voter {field!r} was read; left out: {left}"))
+    return replace(read, table=table, notes=notes)
 
 
 def _truth_beside(read: Read, roles: Roles) -> list[Note]:

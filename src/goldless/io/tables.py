@@ -497,7 +497,8 @@ class _Draft:
         notes = list(self.notes)
         notes += doubtful_labels(alphabet)
         if gold:
-            notes.append(Note(f"{len(gold):,} golden tasks have a known label", "golden"))
+            tasks = "1 golden task has" if len(gold) == 1 else f"{len(gold):,} golden tasks have"
+            notes.append(Note(f"{tasks} a known label", "golden"))
         return VotesFile(votes, truth, self.how, tuple(notes), name, gold=gold, item_title=self.item_title)
 
     def _numbers_as_votes(self, options: ReadOptions, name: str) -> VotesFile:

@@ -8,7 +8,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -51,6 +51,8 @@ class Labels:
         Supporting voters of the positive class, a group that shares errors counted once.
     unseen : float or None
         How many candidate items nobody called, if that was counted.
+    cut : float or None
+        Variants with a smaller probability are marked in the FILTER of a VCF file.
     """
 
     table: VotesFile
@@ -58,6 +60,7 @@ class Labels:
     probability: NDArray[np.float64]
     support: NDArray[np.float64] | None = None
     unseen: float | None = None
+    cut: float | None = None
 
     @property
     def classes(self) -> list:
@@ -118,6 +121,10 @@ _INFO = (
 )
 
 
+_LOW = "GoldlessLow"
+_SITE = re.compile(r"(.+):(\d+):([^:]+):(.+)")  # names of contigs may hold a colon
+
+
 def write_vcf(labels: Labels) -> bytes:
     """Return the records of the input with two more INFO fields; of several inputs, one record a variant."""
     table = labels.table
@@ -126,10 +133,13 @@ def write_vcf(labels: Labels) -> bytes:
     n_eff = dict(zip(map(str, labels.names), support.tolist(), strict=True))
     about = f'##goldless=<version={version("goldless")},callers="{",".join(map(_word, table.voters))}"'
     about += f",items={table.n_items}" + (f",unseen={labels.unseen:.0f}>" if labels.unseen is not None else ">")
+    header: tuple[str, ...] = (*_INFO, about)
+    if labels.cut is not None:
+        header = (f'##FILTER=<ID={_LOW},Description="GOLDLESS_P below {labels.cut:g}">', *header)
     if table.format == "vcf" and len(table.files) == 1:
-        lines = _annotated(File(table.files[0]), p, n_eff, about)
+        lines = _annotated(File(table.files[0]), p, n_eff, labels.cut, header)
     else:
-        lines = _sites(labels, p, n_eff, about)
+        lines = _sites(labels, p, n_eff, header)
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -138,11 +148,22 @@ def _word(name: str) -> str:
     return re.sub(r'[\s;=,|"%<>]', "_", name)
 
 
-def _annotated(file: File, p: dict[str, float], n_eff: dict[str, float], about: str) -> Iterator[str]:
+def _filter(before: str, sure: Sequence[float], cut: float | None) -> str:
+    """Return the FILTER of a record: that none of its variants reaches the cut is added, that one does is passed."""
+    if cut is None or not sure:
+        return before
+    if max(sure) >= cut:
+        return "PASS" if before in (".", "") else before
+    return _LOW if before in (".", "", "PASS") else f"{before};{_LOW}"
+
+
+def _annotated(
+    file: File, p: dict[str, float], n_eff: dict[str, float], cut: float | None, header: Sequence[str]
+) -> Iterator[str]:
     """Yield every line of a file, the records with what was found added."""
     for line in lines_of(file):
         if line.startswith("#CHROM"):
-            yield from (*_INFO, about)
+            yield from header
         if line.startswith("#") or not line:
             yield line
             continue
@@ -151,6 +172,7 @@ def _annotated(file: File, p: dict[str, float], n_eff: dict[str, float], about: 
         if any(name in p for name in names):
             added = f"GOLDLESS_P={_numbers(names, p)};GOLDLESS_NEFF={_numbers(names, n_eff)}"
             fields[7] = added if fields[7] in (".", "") else f"{fields[7]};{added}"
+            fields[6] = _filter(fields[6], [p[name] for name in names if name in p], cut)
         yield "\t".join(fields)
 
 
@@ -158,25 +180,29 @@ def _numbers(names: list[str], values: dict[str, float]) -> str:
     return ",".join(f"{values[name]:.4g}" if name in values else "." for name in names)
 
 
-def _sites(labels: Labels, p: dict[str, float], n_eff: dict[str, float], about: str) -> Iterator[str]:
+def _sites(labels: Labels, p: dict[str, float], n_eff: dict[str, float], header: Sequence[str]) -> Iterator[str]:
     """Yield a file of the variants alone, in the order of the votes, with who called each."""
     votes = labels.table.votes
     assert votes is not None
-    contigs = dict.fromkeys(str(name).split(":", 1)[0] for name in labels.names)
+    names = list(map(str, labels.names))
+    sites = [_SITE.sub(r"\1\t\2\t\3\t\4", name).split("\t") for name in names]
+    contigs = dict.fromkeys(site[0] for site in sites)
     yield "##fileformat=VCFv4.2"
     yield from (f"##contig=<ID={contig}>" for contig in contigs)
     yield '##INFO=<ID=CALLERS,Number=.,Type=String,Description="Callers that found this variant">'
     yield '##INFO=<ID=NCALLERS,Number=1,Type=Integer,Description="Number of callers">'
-    yield from (*_INFO, about)
+    yield from header
     yield "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
     called = dense_codes(votes.codes) == 1
     voters = np.array([_word(voter) for voter in labels.table.voters])
-    for number, name in enumerate(map(str, labels.names)):
-        contig, position, reference, alternative = name.split(":", 3)
+    for number, (name, site) in enumerate(zip(names, sites, strict=True)):
+        contig, position, reference, alternative = site
         who = voters[called[number]].tolist()
         found = f"GOLDLESS_P={p[name]:.4g};GOLDLESS_NEFF={n_eff[name]:.4g}"
         info = f"CALLERS={','.join(who) or '.'};NCALLERS={len(who)};{found}"
-        yield "\t".join([contig, position, ".", reference, alternative, ".", ".", info])
+        yield "\t".join(
+            [contig, position, ".", reference, alternative, ".", _filter(".", [p[name]], labels.cut), info]
+        )
 
 
 _BGZF_BLOCK = 65280

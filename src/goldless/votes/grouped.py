@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, reduce
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from goldless.kernels.tree_tables import RowSums, byte_totals
 from goldless.kernels.unit_means import UnitMeans
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
-from goldless.votes.rows import PatternTable
+from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sparse import SparseRows
-from goldless.votes.unseen import UnseenRows
+
+if TYPE_CHECKING:
+    from goldless.votes.unseen import UnseenRows
 
 _TINY = 1e-300
 _N_CHUNKS = 16
@@ -27,32 +29,28 @@ _FEW_PRODUCTS = 1 << 18  # in a pass: so many take numpy as long as a kernel, wh
 
 
 class GroupedCodes:
-    """A small pattern table and a grouping, ready for EM in plain numpy.
+    """A few rows and a grouping, ready for EM in plain numpy.
 
     The same numbers as :class:`GroupedPatterns` gives, but for rounding, and nothing to compile.
     """
 
-    def __init__(self, table: PatternTable, groups: NDArray[np.int64], unseen: UnseenRows | None = None):
+    def __init__(self, table: Rows, groups: NDArray[np.int64], unseen: UnseenRows | None = None):
         self.groups = groups
         self._unseen = unseen
-        self._counts = table.counts.astype(np.float64)
+        self._counts = table.weights
         self._n_symbols = table.n_symbols
         said = table.codes.T[:, None, :] == np.arange(table.n_symbols)[:, None]
         self._said = said.astype(np.float64)  # 1 where voter i said symbol v of row r: [i, v, r]
         self._grouped = np.bincount(groups) >= 2
         self._units = [np.flatnonzero(groups == group) for group in range(len(self._grouped))]
 
-    def expect(self, model: TreeModel) -> ExpectedCounts:
-        """Return the expected counts under a model with these groups (E-step)."""
+    def expect(self, model: TreeModel, items: NDArray[np.float64] | None = None) -> ExpectedCounts:
+        """Return the expected counts under a model with these groups (E-step), of other ``items`` a row if given."""
         own = np.flatnonzero(model.has_latent)
         hanging = np.flatnonzero(~model.has_latent[self.groups])
         n_latent, n_states = model.latents.shape[1:]
-        hub = self._log_likelihood(model, hanging, n_states) + np.log(np.maximum(model.prior, _TINY))[:, None]
-        messages = [
-            Message.of(self._log_likelihood(model, self._units[group], n_latent), model.latents[group])
-            for group in own
-        ]
-        found = posterior(hub, messages, self._counts)
+        hub, messages = self._evidence(model, hanging, own)
+        found = posterior(hub, messages, self._counts if items is None else items)
         latents, votes = np.zeros(model.latents.shape), np.zeros(model.votes.shape)
         votes[hanging, :n_states] = self._votes(hanging, found.hub)
         for group, joint, parents in zip(own, found.latents, found.parents, strict=True):
@@ -60,6 +58,23 @@ class GroupedCodes:
             votes[self._units[group], :n_latent] = self._votes(self._units[group], parents)
         counts = ExpectedCounts(found.hub.sum(axis=1), latents, votes, found.log_likelihood)
         return counts if self._unseen is None else self._unseen.added_to(counts, model)
+
+    def log_likelihoods(self, model: TreeModel) -> NDArray[np.float64]:
+        """Return the log-likelihood of every row under a model with these groups."""
+        own = np.flatnonzero(model.has_latent)
+        hub, messages = self._evidence(model, np.flatnonzero(~model.has_latent[self.groups]), own)
+        for message in messages:
+            hub += np.log(message.mixed) + message.log_scale
+        return np.logaddexp.reduce(hub, axis=0)
+
+    def _evidence(
+        self, model: TreeModel, hanging: NDArray[np.int64], own: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], list[Message]]:
+        """Return the log-probability of each state with the votes of voters on the hub, and the groups' messages."""
+        n_latent, n_states = model.latents.shape[1:]
+        hub = self._log_likelihood(model, hanging, n_states) + np.log(np.maximum(model.prior, _TINY))[:, None]
+        evidence = [self._log_likelihood(model, self._units[group], n_latent) for group in own]
+        return hub, [Message.of(of, model.latents[group]) for of, group in zip(evidence, own, strict=True)]
 
     def _log_likelihood(self, model: TreeModel, voters: NDArray[np.int64], n_parents: int) -> NDArray[np.float64]:
         """Return the log-likelihood of the votes of some voters in each state of their parent, by state and row."""
@@ -264,10 +279,15 @@ def _counts_of_lists(
 Grouped: TypeAlias = GroupedCodes | GroupedPatterns | GroupedRows
 
 
+def are_few(n_rows: int, n_voters: int, n_symbols: int) -> bool:
+    """Whether passes over so many rows need nothing compiled."""
+    return n_rows * n_voters * n_symbols**2 <= _FEW_PRODUCTS
+
+
 def grouped(table: PatternTable | SparseRows, groups: NDArray[np.int64], unseen: UnseenRows | None = None) -> Grouped:
     """Return a table ready for EM on a grouping, with the rows that are unseen."""
     if isinstance(table, SparseRows):
         return GroupedRows(table, groups, unseen)
-    if table.n_patterns * table.n_voters * table.n_symbols**2 <= _FEW_PRODUCTS:
+    if are_few(table.n_patterns, table.n_voters, table.n_symbols):
         return GroupedCodes(table, groups, unseen)
     return GroupedPatterns(table, groups, unseen)

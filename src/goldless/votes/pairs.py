@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goldless.kernels.bits import pack_bits, unpack_bits
 from goldless.kernels.pair_counts import pair_counts
+from goldless.kernels.threads import one_linear_algebra_thread
 from goldless.maths.covariance import CovarianceEstimate, covariance_of
 
 _FEW_PRODUCTS = 1 << 23  # that numpy adds before a kernel would be compiled
@@ -110,6 +111,7 @@ class PairTables:
         return same.argmax(axis=1)
 
 
+@one_linear_algebra_thread()
 def _by_product(codes: NDArray[np.int8], n_symbols: int, weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """Count a few rows: whole numbers below 2**53, so that a product of matrices adds them exactly."""
     said = (codes[:, None, :] == np.arange(n_symbols)[:, None]).astype(np.float64)

@@ -20,7 +20,8 @@ from goldless.kernels.sparse import SparseCodes, tally
 from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.tree import TreeModel
-from goldless.votes.rows import PatternTable
+from goldless.votes.grouped import GroupedCodes, are_few, expected_of_lists
+from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sparse import SparseRows
 from goldless.votes.votes import Votes
 
@@ -88,6 +89,11 @@ class UnseenRows:
         return cls(unseen, np.array(kind, dtype=np.int64), sets.counts / sets.counts.sum(), n_known)
 
     @cached_property
+    def _few(self) -> Rows | None:
+        """The patterns as a matrix, if they are so few that nothing need be compiled for them."""
+        return Rows.of(self.codes.dense(), 2) if are_few(*self.codes.shape, 2) else None
+
+    @cached_property
     def _layout(self) -> SparseLayout:
         return SparseLayout.of(self.codes, 2, np.ones(len(self.codes)))
 
@@ -100,7 +106,12 @@ class UnseenRows:
         n_seen : float
             How many items are seen.
         """
-        probability = np.exp(model.log_likelihood(self.codes))
+        few = self._few
+        return self._items(model.log_likelihood(self.codes if few is None else few.codes), n_seen)
+
+    def _items(self, log_likelihood: NDArray[np.float64], n_seen: float) -> tuple[NDArray[np.float64], float]:
+        """Return the same from the log-likelihood of every pattern."""
+        probability = np.exp(log_likelihood)
         hidden = np.bincount(self.kind, probability, minlength=len(self.share))
         if self.n_known is not None:
             total = float(self.share @ hidden)
@@ -112,16 +123,18 @@ class UnseenRows:
 
     def added_to(self, counts: ExpectedCounts, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts of the items seen with those of the items unseen (E-step)."""
-        weight, gain = self.items(model, float(counts.labels.sum()))
-        sums = model.sparse_tree().expect(replace(self._layout, counts=weight))
-        own = model.has_latent
-        latents = counts.latents.copy()
-        silent = np.maximum(sums.labels - sums.voted, 0.0)
-        latents[own] += sums.latents + model.latents[own] * silent[:, None, :]
+        n_seen = float(counts.labels.sum())
+        if self._few is None:
+            weight, gain = self.items(model, n_seen)
+            more = expected_of_lists(model.sparse_tree().expect(replace(self._layout, counts=weight)), model)
+        else:
+            rows = GroupedCodes(self._few, model.groups)
+            weight, gain = self._items(rows.log_likelihoods(model), n_seen)
+            more = rows.expect(model, weight)
         return ExpectedCounts(
-            counts.labels + sums.labels,
-            latents,
-            counts.votes + sums.votes.transpose(0, 2, 1),
+            counts.labels + more.labels,
+            counts.latents + more.latents,
+            counts.votes + more.votes,
             counts.log_likelihood + gain,
         )
 

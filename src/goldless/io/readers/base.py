@@ -143,7 +143,7 @@ class File:
     @property
     def looks_like_json(self) -> bool:
         """Whether the first character opens an object or an array."""
-        return self.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+        return self.head.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] in (b"{", b"[")
 
     @property
     def ending(self) -> str:
@@ -373,7 +373,8 @@ def several(name: str, what: str, found: Iterable[str], option: str) -> VotesErr
     names = list(found)
     shown = ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
     return VotesError(
-        "several", f"{name} holds {len(names)} {what}: {shown}", "name-one", {"file": name}, option=[option]
+        *("several", f"{name} holds {len(names)} {what}: {shown}", f"name-{option}", {"file": name}),
+        first=repr(next(iter(names), "...")),
     )
 
 

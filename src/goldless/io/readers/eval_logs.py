@@ -408,14 +408,15 @@ def _openai_export(documents: list[Document], options: ReaderOptions) -> Read:
 def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
     (document,) = documents
     cases = _cases(document.value)
-    metrics = _distinct(metric["name"] for case in cases for metric in case.get("metricsData") or ())
-    models = _distinct(metric.get("evaluationModel") for case in cases for metric in case.get("metricsData") or ())
+    given = [case.get("metricsData") or case.get("metrics_data") or () for case in cases]
+    metrics = _distinct(metric["name"] for case in given for metric in case)
+    models = _distinct(_evaluation_model(metric) for case in given for metric in case)
     rows = []
     for number, case in enumerate(cases):
-        for metric in case.get("metricsData") or ():
+        for metric in given[number]:
             voter = _joined(
                 metric["name"] if len(metrics) > 1 or len(models) < 2 else "",
-                metric.get("evaluationModel") if len(models) > 1 else "",
+                _evaluation_model(metric) if len(models) > 1 else "",
             )
             label = None if metric.get("error") else metric.get("success")
             rows.append((case.get("name") or f"case {number}", voter, label, metric.get("score")))
@@ -424,9 +425,14 @@ def _deepeval(documents: list[Document], options: ReaderOptions) -> Read:
 
 def _cases(run: Any) -> list[dict]:
     """Return the test cases of a run, which may be wrapped."""
-    if "testCases" not in run:
-        run = next(inner for inner in run.values() if isinstance(inner, dict) and "testCases" in inner)
-    return [*(run["testCases"] or ()), *(run.get("conversationalTestCases") or ())]
+    keys = ("testCases", "test_cases", "test_results", "conversationalTestCases", "conversational_test_cases")
+    if not any(key in run for key in keys):
+        run = next(inner for inner in run.values() if isinstance(inner, dict) and any(key in inner for key in keys))
+    return [case for key in keys for case in run.get(key) or ()]
+
+
+def _evaluation_model(metric: dict) -> str | None:
+    return metric.get("evaluationModel") or metric.get("evaluation_model")
 
 
 def _braintrust(documents: list[Document], options: ReaderOptions) -> Read:
@@ -570,6 +576,7 @@ FORMATS = (
     JsonFormat("openai_evals_log", "OpenAI evals log", ("spec", "completion_fns", "sample_id"), _openai_log, True),
     JsonFormat("openai_evals", "OpenAI evals export", ("data_source_idx", "grades"), _openai_export, True),
     JsonFormat("deepeval", "DeepEval test runs", ("testCases", "metricsData"), _deepeval),
+    JsonFormat("deepeval", "DeepEval test runs", ("metrics_data", "success", "threshold"), _deepeval),
     JsonFormat(
         *("braintrust", "Braintrust experiments", ("id", "scores", "input", "output"), _braintrust),
         without=("eval_id", "results"),

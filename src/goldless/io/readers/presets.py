@@ -385,10 +385,7 @@ PRESETS = (
     Preset(
         "langfuse",
         "Langfuse scores (CSV or JSON)",
-        lambda n: (
-            {"traceid", "name", "value"} <= {_plain(t) for t in n}
-            and bool({"stringvalue", "datatype", "observationid"} & {_plain(t) for t in n})
-        ),
+        lambda n: {"traceid", "name", "value"} <= {_plain(t) for t in n},
         _langfuse,
     ),
     Preset(

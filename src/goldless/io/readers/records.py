@@ -51,6 +51,8 @@ class Document:
 def parse_json(file: File) -> Document:
     """Parse JSON: one value, or one object a line."""
     data = file.read()
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        data = data.decode("utf-16", "replace").encode()
     lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not filled:

@@ -129,7 +129,8 @@ def choose(files: Sequence[File], root: str) -> tuple[Reader, list[File], list[N
             f"{next(reader.title for _, reader in best if reader.name == name)}"
             for name in names[:4]
         )
-        raise VotesError("several", f"{root} holds files of several formats ({kinds})", "name-file", {"file": root})
+        seen = f"{root} holds files of several formats ({kinds})"
+        raise VotesError("several", seen, "name-file", {"file": root}, first=best[0][0].name)
     chosen = [file for file, _ in best]
     left = [_short(file, root) for file in files if file not in chosen]
     notes = [Note(f"Left out: {', '.join(left[:6])}{', ...' * (len(left) > 6)}")] if left else []

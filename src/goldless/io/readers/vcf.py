@@ -29,6 +29,7 @@ _KINDS = re.compile(  # ends of names that say which variants a file holds, not 
     re.IGNORECASE,
 )
 _DECISION = re.compile(r"Calling decision of the \d+ algorithms?: *([^\"]+)")
+_POSITION = re.compile(r"[0-9]{1,18}")
 _SITES_LINE = re.compile(rb"^[^\t\n#]+\t\d+\t[^\t\n]+\t[^\t\n]+\t[01]+\r?$", re.MULTILINE)
 _STARTS = (b"##fileformat=VCF", b"#CHROM\tPOS\t", b"BCF\x02")
 _TUMOUR_AND_NORMAL = 2  # samples that one caller's file may hold
@@ -92,7 +93,11 @@ class VcfReader:
                 notes.append(Note(f"Left out, for it holds the calls of one caller: {_names(single)}"))
             if len({vcf.how.partition(" in ")[0] for vcf in joint}) > 1:
                 raise VotesError(
-                    "several", f"{_names(joint)} name callers in different ways", "name-file", {"file": files[0].name}
+                    "several",
+                    f"{_names(joint)} name callers in different ways",
+                    "name-file",
+                    {"file": files[0].name},
+                    first=joint[0].file.name,
                 )
             calls = [vcf.joint(options.every_call) for vcf in joint]
             how = joint[0].how
@@ -101,16 +106,20 @@ class VcfReader:
             raise VotesError("several", found, "samples-are-callers", {"file": files[0].name})
         else:
             raise _one_caller(files, f"{files[0].name} holds the calls of one caller")
+        true_calls = [_Vcf.of(file).single("truth", True) for file in truth_files if options.truth is not None]
+        notes += _spell_contigs_alike([*calls, *true_calls])
         joined = _join(calls)
         notes += [*_filtered_notes(joined), *_mark_silence(joined)]
-        truth = None
-        if truth_files and options.truth is not None:
-            truth = {site for file in truth_files for site in _Vcf.of(file).single("truth", True).said}
-        elif truth_files:
+        truth = {site for found in true_calls for site in found.said} if true_calls else None
+        if truth is None and truth_files:
             names = ", ".join(Path(file.name).name for file in truth_files)
             notes.append(Note(f"{names} was left out, for it looks like the truth", "use-truth-file"))
         if len(single) > 1:
             notes.append(Note("Variants were not left-aligned, which needs the reference (bcftools norm -f)"))
+            if any(variant_type(site) not in ("SNV", "indel") for site in joined.said):
+                notes.append(
+                    Note("Structural variants were joined by exact position; SURVIVOR merges those close by")
+                )
         name = files[0].name if len(files) == 1 else str(Path(files[0].name).parent)
         # in a joined table one call lists a variant
         return _read(joined, how, name, notes, truth, at_least=1 if len(single) > 1 else None)
@@ -155,7 +164,8 @@ class SitesReader:
                 continue
             fields = line.split("\t")
             width = len(fields[4]) if width is None and len(fields) == 5 else width
-            if len(fields) != 5 or len(fields[4]) != width or set(fields[4]) - {"0", "1"}:
+            sound = len(fields) == 5 and len(fields[4]) == width and _POSITION.fullmatch(fields[1])
+            if not sound or set(fields[4]) - {"0", "1"}:
                 raise VotesError(
                     "ragged",
                     f"{file.name}: line {number} is not a variant and {width} zeros and ones",
@@ -225,8 +235,11 @@ class _Vcf:
         samples: tuple[str, ...] = ()
         tags: dict[str, str] = {}
         for line in lines_of(file):
-            if not line.startswith("##"):
-                samples = tuple(line.split("\t")[9:]) if line.startswith("#CHROM") else ()
+            if line.startswith("#CHROM"):
+                samples = tuple(line.split("\t")[9:])
+                continue
+            if not line.startswith("##"):  # the first record, which may use what the header does not declare
+                tags |= dict.fromkeys(set(_info("".join(line.split("\t")[7:8]))) - set(tags), "")
                 break
             merged |= line.startswith("##bcftools_merge")
             if line.startswith("##INFO=<ID="):
@@ -340,7 +353,7 @@ def _records(file: File) -> Iterator[list[str]]:
         if not line or line.startswith("#"):
             continue
         fields = line.split("\t")
-        if len(fields) < 8 or not fields[1].isdigit():
+        if len(fields) < 8 or not _POSITION.fullmatch(fields[1]):
             raise damaged(file.name, "VCF", f"line {number} is not a record")
         yield fields
 
@@ -436,6 +449,24 @@ def _callers(vcfs: Sequence[_Vcf]) -> list[str]:
         while len({tuple(part[: shared + 2]) for part in parts}) == 1 and min(map(len, parts)) > shared + 2:
             shared += 2
     return ["".join(part[shared:]) for part in parts]
+
+
+def _spell_contigs_alike(parts: Sequence[Calls]) -> list[Note]:
+    """Give contigs one name where some files say ``1`` and others ``chr1``: that of the first file; and say so."""
+    first: dict[str, str] = {}
+    spelt: dict[str, str] = {}
+    for contig in dict.fromkeys(contig for part in parts for contig in part.contigs):
+        plain = contig.casefold().removeprefix("chr")
+        spelt[contig] = first.setdefault("mt" if plain == "m" else plain, contig)
+    other = [contig for contig, one in spelt.items() if contig != one]
+    if not other:
+        return []
+    for part in parts:
+        part.said = {(spelt[site[0]], *site[1:]): found for site, found in part.said.items()}
+        part.contigs = {spelt[contig]: None for contig in part.contigs}
+    return [
+        Note(f"{other[0]!r} and {spelt[other[0]]!r} were read as one contig" + (", and so on" * (len(other) > 1)))
+    ]
 
 
 def _join(parts: Sequence[Calls]) -> Calls:

@@ -9,6 +9,7 @@ covariances, its residual Q is about chi-square when the model holds, so structu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -306,13 +307,9 @@ class _Problem:
     def enumerated(self, price: NDArray[np.float64], n_kept: int) -> list[Reading]:
         """Compare all partitions, or those there are to compare, and return the best."""
         if self._partitions is None:  # fitted once: only prices differ from search to search
-            rows = set_partitions(self.m) if self._compared is None else self._compared
-            sizes = (rows[:, :, None] == np.arange(self.m)).sum(axis=1)
-            values = np.empty(len(rows))
-            room = self._start(np.arange(self.m)).arrays
-            fixed = self.covariance, self.weight, rows, sizes, self.flat, self.lowest
-            evaluate_partitions(*fixed, *room, self.data.everybody, np.empty(self.m), values)
-            self._partitions = rows, sizes, values
+            arrays = tuple(array.tobytes() for array in (self.covariance, self.weight, self.flat))
+            compared = None if self._compared is None else self._compared.tobytes()
+            self._partitions = _fitted_partitions(*arrays, self.lowest, compared)
         partitions, sizes, values = self._partitions
         cost = price[sizes].sum(axis=1)
         objective = values + cost
@@ -342,3 +339,19 @@ class _Problem:
             faintest_pair=self._faintest_pair(float(price[2])),
             readings=tuple(readings),
         )
+
+
+@lru_cache(maxsize=4)  # a diagnosis compares the partitions of the fit again
+def _fitted_partitions(
+    covariance: bytes, weight: bytes, flat: bytes, lowest: float, compared: bytes | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return all partitions, or those to compare, with the sizes of their groups and their weighted residuals."""
+    loading = np.frombuffer(flat).copy()
+    m = len(loading)
+    rows = set_partitions(m) if compared is None else np.frombuffer(compared, dtype=np.int64).reshape(-1, m).copy()
+    sizes = (rows[:, :, None] == np.arange(m)).sum(axis=1)
+    matrices = (np.frombuffer(matrix).reshape(m, m).copy() for matrix in (covariance, weight))
+    room = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty(m), np.empty(m), np.ones(m, dtype=bool)
+    values = np.empty(len(rows))
+    evaluate_partitions(*matrices, rows, sizes, loading, lowest, *room, np.empty(m), values)
+    return rows, sizes, values
