@@ -428,6 +428,7 @@ def test_advice_does_not_repeat_what_limits_the_answer():
     assert drawing.besides(f"{limits[0]} Collect more.", limits) == "Collect more."
     assert drawing.besides(limits[0], limits) == ""
     assert drawing.besides("Use them.", limits) == "Use them."
+    assert drawing.besides("One. Two. Do it.", ["One.", "Two."]) == "Do it."
 
 
 def test_a_voter_that_votes_on_few_items_is_said_to(capsys, tmp_path):

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from goldless.maths.em import Dirichlet
-from goldless.maths.tree import TreeModel, log_rates
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel
 
 _BLOCK_CELLS = 1 << 22  # rows times parameters of one block
 _MOST_TOGETHER = 4000  # parameters; with more, each voter or group is taken as if the rates of the others were known

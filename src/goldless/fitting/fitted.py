@@ -16,7 +16,8 @@ from goldless.fitting.facts import Facts
 from goldless.fitting.risk import ENOUGH_LABELS, Risk
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.ordered import share_above
-from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel, merge_copies
 from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample

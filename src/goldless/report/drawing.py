@@ -20,8 +20,8 @@ _Y_AT, _GROUP_AT, _VOTER_AT, _WIDTH = 16, 104, 180, 380
 def besides(sentence: str, limits: Sequence[str]) -> str:
     """Return what a piece of advice says besides the limits, which stand above it."""
     for limit in limits:
-        sentence = sentence.removeprefix(limit)
-    return sentence.strip()
+        sentence = sentence.removeprefix(limit).strip()
+    return sentence
 
 
 def keep(sentence: str) -> str:

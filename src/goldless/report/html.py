@@ -124,7 +124,7 @@ def _whole_names(context: Any, sentence: str) -> Any:
     from markupsafe import Markup, escape
 
     names = {voter["name"] for voter in context["s"]["voters"]}
-    long = sorted({shortened(name) for name in names if len(name) > 3}, key=len)
+    long = sorted({text for name in names if len(name) > 3 for text in (name, shortened(name))}, key=len)
     if not long:
         return drawing.keep(sentence)
     parts = re.split("(" + "|".join(map(re.escape, reversed(long))) + ")", drawing.keep(sentence))
