@@ -1,10 +1,10 @@
 """Crowds: time and memory of long tables beside crowd-kit, and rows that nobody called.
 
-``python -m research.benchmarks.crowds time | large | stream | truncation``. ``time`` makes a long table, reads
-and fits it in a process of its own, and with ``PEER_PYTHON`` set to an interpreter that has crowd-kit runs its Dawid-Skene on
-the same table, one after the other; ``large`` does so for a table ten times as large as crowd-kit's. Times are of
-reading a Parquet file, and of fit and predict; memory is the peak of the process. ``stream`` merges and fits a table
-in no order from Parquet, of as many votes as the next word says.
+``python -m research.benchmarks.crowds time | large | stream | truncation``. ``time`` makes a long table, reads and
+fits it in a process of its own, and with ``PEER_PYTHON`` set to an interpreter that has crowd-kit runs its
+Dawid-Skene on the same table, one after the other; ``large`` does so for a table ten times as large as crowd-kit's.
+Times are of reading a Parquet file, and of fit and predict; memory is the peak of the process. ``stream`` merges
+and fits a table in no order from Parquet, of as many votes as the next word says.
 """
 
 from __future__ import annotations
