@@ -112,6 +112,25 @@ def test_a_killed_worker_changes_nothing(client, frame, in_memory, monkeypatch):
     assert_same(model, in_memory, frame)
 
 
+def test_a_partition_that_kills_its_workers_ends_one_fit_and_not_the_next(client):
+    """Dask gives up after four workers; the cluster is then as good as before."""
+    from dask import bag
+    from distributed import KilledWorker
+
+    def rows(number, deadly=False):
+        if deadly and number == 1:
+            os._exit(1)
+        return gl.simulate_votes(2000, groups=[3, 1, 1, 1, 1], random_state=number)[0]
+
+    parts = bag.from_sequence(range(4), npartitions=4)
+    with pytest.raises(KilledWorker):
+        gl.LatentSML().fit(parts.map(rows, deadly=True))
+    client.wait_for_workers(2, timeout=120)
+    X = np.concatenate([rows(number) for number in range(4)])
+    again = gl.LatentSML().fit(parts.map(rows))
+    np.testing.assert_array_equal(again.predict_proba(X), gl.LatentSML().fit(X).predict_proba(X))
+
+
 def test_a_bag_of_blocks_with_few_patterns_is_the_table_bit_for_bit(client, frame):
     import dask.bag as db
 
@@ -277,3 +296,27 @@ def test_two_labels_in_a_long_table_on_the_cluster_are_named(crowd, client):
     with pytest.raises(VotesError, match="two different labels") as error:
         gl.VoteStream(twice, client=client).open()
     assert error.value.where["item"] == frame["task"][5]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files_of_numbers_are_counted_on_the_cluster(ending, client, tmp_path, monkeypatch):
+    """Bins are cut from what the workers count: the numbers of memory, also of voters that say labels."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(3000) < 0.3
+    X = truth[:, None] * 1.5 + rng.normal(size=(3000, 6))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 5] = truth ^ (rng.random(3000) < 0.1)
+    frame = pd.DataFrame(X.round(3), columns=[f"judge {i}" for i in range(6)])
+    frame.insert(0, "item", [f"q{i}" for i in range(3000)])
+    path = tmp_path / f"votes.{ending}"
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        parquet.write_table(pa.Table.from_pandas(frame), path, row_group_size=700)
+    votes = gl.VoteStream(path, client=client)
+    monkeypatch.setattr("goldless.io.open.levels_of_blocks", None)  # nothing is counted here
+    model, expected = gl.LatentSML().fit(votes), gl.LatentSML().fit(frame.iloc[:, 1:])
+    assert model.kinds_ == expected.kinds_ == (*("scores",) * 5, "labels")
+    np.testing.assert_array_equal(np.concatenate(model.cuts_), np.concatenate(expected.cuts_))
+    np.testing.assert_allclose(model.auc_, expected.auc_, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(votes), expected.predict(frame.iloc[:, 1:]))

@@ -16,7 +16,8 @@ from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate, covariance_of_values
 from goldless.maths.ordered import midranks_of
 from goldless.maths.structure.prices import items_to_share
-from goldless.maths.tree import TreeModel, embed
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import embed
 from goldless.votes.counted import CountedVotes
 from goldless.votes.pairs import PairTables
 from goldless.votes.passes import VoteSums

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.fitted import Fitted, probabilities
 from goldless.kernels.sparse import Codes, dense_codes
-from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel, merge_copies
 from goldless.shown import Shown
 from goldless.votes.rows import PatternTable
 from goldless.votes.source import VoteSource, names_in

@@ -55,6 +55,15 @@ class LabelTable:
         places = np.argwhere(self.codes(Alphabet(as_classes([label, label]))) >= 0)
         return f" in {self.place(*places[0])}"
 
+    def head(self, n_rows: int) -> LabelTable:
+        """Return the first rows."""
+        if n_rows >= self.shape[0]:
+            return self
+        if self.arrow is not None:
+            return table_of_frame(self.arrow.slice(0, n_rows)) or self
+        ((_, values),) = self.blocks()
+        return table_of_array(values[:n_rows])
+
     def labels(self) -> set:
         """Return the distinct labels, missing ones perhaps among them."""
         if self.arrow is not None:
@@ -212,7 +221,12 @@ def arrow_table(X: Any) -> pa.Table | None:
     try:
         columns = ordered_map(_plain_text, table.columns)
     except (KeyError, pa.ArrowNotImplementedError):
-        columns = _without_views(X)
+        columns = [
+            column.cast(pa.dictionary(pa.int32(), column.type.value_type))
+            if pa.types.is_dictionary(column.type)
+            else column
+            for column in without_views(X).columns
+        ]
     return pa.table(columns, names=table.column_names)
 
 
@@ -228,17 +242,12 @@ def _series_array(series: Any) -> pa.Array:
     return pa.array(series, from_pandas=True)
 
 
-def _without_views(X: Any) -> list[pa.ChunkedArray]:
-    """Return the columns of a frame of polars as older versions of Arrow take them, which know no views of text."""
+def without_views(X: Any) -> pa.Table:
+    """Return a frame of polars as older versions of Arrow take it, which know no views of text."""
     levels = getattr(sys.modules.get(type(X).__module__.partition(".")[0]), "CompatLevel", None)
     if levels is None:
         raise VotesError("arrow-too-old", "Views of text need a newer pyarrow: pip install -U pyarrow")
-    return [
-        column.cast(pa.dictionary(pa.int32(), column.type.value_type))
-        if pa.types.is_dictionary(column.type)
-        else column
-        for column in X.to_arrow(compat_level=levels.oldest()).columns
-    ]
+    return X.to_arrow(compat_level=levels.oldest())
 
 
 _FEW = 6  # labels that are found by comparing all votes with each, which is several times faster than hashing

@@ -46,6 +46,10 @@ class Opened:
         What was left out of a crowd, in a sentence.
     said : Said or None
         What the numbers of every pattern say, if the votes are numbers that were cut.
+    of_numbers : TreeEstimator or None
+        The estimator as it was fitted to numbers, in this case.
+    number_codes : ndarray of shape (n_items, n_voters) or None
+        Codes of the bins of the numbers.
     """
 
     model: Any
@@ -55,6 +59,8 @@ class Opened:
     columns: NDArray[np.int64] | None = None
     remark: str = ""
     said: Said | None = None
+    of_numbers: Any = None
+    number_codes: NDArray[np.int8] | None = None
 
     @classmethod
     def of(cls, model: Any, X: Any) -> Opened:
@@ -63,13 +69,15 @@ class Opened:
         if not isinstance(model, TreeEstimator):
             raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
         drawn = in_memory(model, X)
+        as_fitted = drawn.model
         model, X = as_labels(drawn.model, drawn.votes)
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
         if isinstance(X, CutVotes) and X.said is not None:
             table, said = X.said.collapsed(dense_codes(X.codes), None)
-            return cls(model, X, table, drawn.rows, remark=drawn.remark, said=said)
+            numbers = dense_codes(as_fitted._read(drawn.votes, reset=False).codes)
+            return cls(model, X, table, drawn.rows, None, drawn.remark, said, as_fitted, numbers)
         model, votes, rows, columns, remark, _ = looked_at(model, votes)
         remark = " ".join(filter(None, [drawn.remark, remark]))
         if drawn.rows is not None:
@@ -80,6 +88,11 @@ class Opened:
     def fitted(self) -> Fitted:
         """What the model learnt."""
         return self.model.fitted_
+
+    @property
+    def chooser(self) -> Any:
+        """The estimator that chooses and judges panels: of numbers by the numbers."""
+        return self.model if self.of_numbers is None else self.of_numbers
 
     @property
     def tree(self) -> TreeModel:
@@ -147,6 +160,13 @@ class Opened:
         return model._answer(self.table.codes)[:, 0].astype(np.int64)
 
     def by_panel(self, panel: list[int]) -> NDArray[np.int64]:
-        """Return the code of the label of every pattern if only some voters are heard."""
+        """Return the code of the label of every item if only some voters are heard."""
+        if self.number_codes is not None:
+            part = self.of_numbers.fitted_.subset(panel)
+            return part.decide(part.log_likelihood(np.ascontiguousarray(self.number_codes[:, panel])))
+        return self.patterns_by_panel(panel)[self.table.inverse]
+
+    def patterns_by_panel(self, panel: list[int]) -> NDArray[np.int64]:
+        """Return the code of the label of every pattern of labels if only some voters are heard."""
         codes = np.ascontiguousarray(self.table.codes[:, panel])
         return self.tree.subset(np.array(panel)).class_log_likelihood(codes).argmax(axis=1)
