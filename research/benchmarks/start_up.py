@@ -1,8 +1,8 @@
 """Import time, the first call, the first commands, and what it costs to compile, in fresh processes.
 
-Targets: `import goldless` adds under 0.1 s to importing its dependencies; of CPU, user and system, `goldless demo`
-takes at most 8 s with an empty cache of kernels, `goldless inspect` of 600 items x 12 voters 4 s and with a warm cache
-1.5 s, a wrong file name 0.3 s. Measure in an environment that holds what `pip install .` brings, and nothing else.
+Targets: `import goldless` adds under 0.1 s to importing its dependencies. Of CPU, user and system: `goldless demo`
+with an empty cache of kernels 8 s, `goldless inspect` of 600 items x 12 voters 4 s, with a warm cache 1.5 s, a wrong
+file name 0.3 s. Measure in an environment that holds what `pip install .` brings, and nothing else.
 """
 
 from __future__ import annotations
