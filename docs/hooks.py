@@ -1,8 +1,10 @@
-"""What the site does besides mkdocs.yml: pages that nobody listed get a place, and Sphinx roles become plain code."""
+"""What the site does besides mkdocs.yml: a place for pages nobody listed, Sphinx roles as plain code, the gallery."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,14 @@ def on_config(config: Any) -> Any:
 def on_page_content(html: str, **_: Any) -> str:
     """Docstrings name functions as Sphinx does; show the name."""
     return _ROLE.sub(r"<code>\1</code>", html)
+
+
+def on_post_build(config: Any) -> None:
+    """Make the reports of the gallery."""
+    sys.path.insert(0, config.docs_dir)
+    import gallery
+
+    gallery.build(Path(config.site_dir) / "gallery", os.environ.get("GOLDLESS_DATA"))
 
 
 def _pages(nav: Any) -> list[str]:

@@ -73,8 +73,8 @@ def main() -> None:
             model, ink, plots.covariance, "How much two voters agree beyond chance"
         ),
         "score": lambda ink: draw_matrix(model, ink, plots.score, "How much two voters share besides the truth"),
-        "reading-1": lambda ink: draw_tree(model, ink, title_of(model)),
-        "reading-2": lambda ink: draw_tree(other, ink, title_of(other)),
+        "grouping-1": lambda ink: draw_tree(model, ink, title_of(model)),
+        "grouping-2": lambda ink: draw_tree(other, ink, title_of(other)),
     }
     for name, draw in pictures.items():
         for theme, ink in INK.items():

@@ -89,7 +89,8 @@ def _one_off(shown: str, printed: str) -> bool:
 
 def pages() -> list[Path]:
     """Return every page of the site with code, generated ones left out."""
-    return sorted(page for page in DOCS.rglob("*.md") if "results" not in page.relative_to(DOCS).parts)
+    found = (page for page in DOCS.rglob("*.md") if "results" not in page.relative_to(DOCS).parts)
+    return sorted(page for page in found if page.name != "tutorial.md")
 
 
 def blocks(text: str) -> list[Block]:
@@ -115,7 +116,7 @@ def run_page(page: Path) -> Iterator[Step]:
     """Run the blocks of a page in a new folder and yield what each printed."""
     found = blocks(page.read_text())
     namespace = {"__name__": "__main__"}
-    with tempfile.TemporaryDirectory() as folder, _inside(Path(folder)):
+    with in_a_folder():
         for number, block in enumerate(found):
             following = found[number + 1] if number + 1 < len(found) else None
             shown = following if following is not None and following.title == "Output" else None
@@ -127,6 +128,13 @@ def run_page(page: Path) -> Iterator[Step]:
                 yield Step(block, _python(block, namespace, page.name), shown)
             elif block.language == "bash":
                 yield Step(block, "".join(map(_command, block.text.splitlines())), shown)
+
+
+@contextlib.contextmanager
+def in_a_folder() -> Iterator[None]:
+    """Work in a new folder that holds the files of the examples."""
+    with tempfile.TemporaryDirectory() as folder, _inside(Path(folder)):
+        yield
 
 
 @contextlib.contextmanager
@@ -169,7 +177,7 @@ def _python(block: Block, namespace: dict, page: str) -> str:
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, category, *_, **__: printed.write(f"{category.__name__}: {message}\n")
         exec(code, namespace)
-    return _plain(printed.getvalue())
+    return plain(printed.getvalue())
 
 
 def _command(line: str) -> str:
@@ -185,17 +193,17 @@ def _command(line: str) -> str:
             contextlib.suppress(SystemExit),
         ):
             goldless(shlex.split(line)[1:])
-        return _plain(printed.getvalue())
+        return plain(printed.getvalue())
     line = re.sub(r"^python ", f"{shlex.quote(sys.executable)} ", line)
     run = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     if run.returncode:
         raise RuntimeError(f"{line}: exit code {run.returncode}\n{run.stdout}")
-    return _plain(run.stdout)
+    return plain(run.stdout)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Fold long lines between words, as a terminal does, and leave out spaces that nobody sees."""
     folded = []
     for line in text.splitlines():

@@ -18,7 +18,7 @@ with warnings.catch_warnings():
     model = gl.LatentSML().fit(votes)
 print(model.verdict_)
 
-# The votes leave two readings open. Ask a person about the answers that would tell most, and fit again.
+# The votes leave two groupings open. Ask a person about the answers that would tell most, and fit again.
 questions = model.next_to_label(votes, n=10)
 answers = {int(row): truth[row] for row in questions.rows}
 model = gl.LatentSML().fit(votes, anchors=answers)

@@ -14,7 +14,7 @@ callers = (folder / "callers.txt").read_text().split()
 sites = pd.read_csv(folder / "sites.txt", sep="\t", names=["chrom", "pos", "ref", "alt", "seen"], dtype=str)
 calls = pd.DataFrame([list(map(int, seen)) for seen in sites["seen"]], columns=callers)
 
-# The votes fit two readings: the three assemblers echo each other, or the six others do. One fact decides: the
+# The votes fit two groupings: the three assemblers echo each other, or the six others do. One fact decides: the
 # network caller shares no code with anybody.
 model = gl.LatentSML().fit(calls, trusted=["network"])
 print(model.verdict_)

@@ -7,6 +7,8 @@ from math import exp, log
 
 import numpy as np
 
+import goldless as gl
+
 
 def pattern_counts(codes, weights):
     """Count the rows in a dictionary."""
@@ -84,3 +86,19 @@ def unit_votes(table, groups, hub=None):
         parent = mean[:, group] * table.counts[:, None] if own_latent[group] else weight
         votes[voter, : parent.shape[1]] = parent.T @ said[:, voter]
     return weight.sum(axis=0), latents, votes
+
+
+def assert_looks_are_those_of_memory(source, frame):
+    """What is seen of single items of a source is what is seen of the same votes in memory."""
+    model = gl.LatentSML().fit(frame)
+    why, expected = model.explain(source), model.explain(frame)
+    for name in ("probability", "log_odds", "by_group", "other", "next_voter", "next_gain", "label", "runner_up"):
+        np.testing.assert_array_equal(getattr(why, name), getattr(expected, name))
+    assert list(why.items) == list(frame.index)
+    np.testing.assert_array_equal(gl.audit(model, source, n=20).rows, gl.audit(model, frame, n=20).rows)
+    asked, again = model.next_to_label(source, 5), model.next_to_label(frame, 5)
+    np.testing.assert_array_equal(asked.rows, again.rows)
+    assert list(asked.items) == list(frame.index[asked.rows])
+    assert gl.diagnose(model, source, resamples=0).verdict == gl.diagnose(model, frame, resamples=0).verdict
+    pages = [gl.report(votes, model=model, resamples=0).summary["answer"] for votes in (source, frame)]
+    assert pages[0] == pages[1]

@@ -5,7 +5,8 @@ import pytest
 
 import goldless as gl
 from goldless.fitting.calibration import Calibration, calibrated_to, soft_logistic_line
-from goldless.maths.tree import independent_model, probability
+from goldless.maths.rates import probability
+from goldless.maths.tree_makers import independent_model
 from goldless.votes.rows import PatternTable
 
 

@@ -611,6 +611,17 @@ def test_names_that_a_spreadsheet_would_run_are_kept_and_pointed_out(tmp_path, c
     assert "spreadsheet" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command", [["combine"], ["combine", "--engine", "stream"], ["ask"], ["audit"]], ids=lambda words: words[-1]
+)
+def test_every_way_to_write_a_table_points_out_formulas(command, tmp_path, capsys):
+    X, _ = gl.simulate_votes(60, [1] * 5, random_state=0)
+    lines = [f"=1+{i},{','.join('ny'[int(vote > 0)] for vote in row)}" for i, row in enumerate(X)]
+    (tmp_path / "votes.csv").write_text("\n".join(["id,a,b,c,d,e", *lines]) + "\n")
+    assert main([command[0], str(tmp_path / "votes.csv"), *command[1:], "-o", str(tmp_path / "out.csv")]) == 0
+    assert "a spreadsheet would run" in capsys.readouterr().err
+
+
 def test_colours_where_they_are_wanted(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):

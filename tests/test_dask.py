@@ -16,6 +16,7 @@ import goldless as gl
 from goldless.cli import main
 from goldless.errors import VotesError
 from goldless.votes.dask import DaskEngine
+from references_votes import assert_looks_are_those_of_memory
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
 
@@ -83,6 +84,15 @@ def test_a_dask_frame_is_the_frame_and_only_small_arrays_come_back(client, frame
     assert max(sizes) < 1_000_000  # the sample of patterns is the largest
     assert done[-1] == 1.0
     np.testing.assert_array_equal(model.predict(votes), in_memory.predict(frame))
+
+
+def test_what_is_seen_of_single_items_on_a_cluster_is_what_is_seen_in_memory(client):
+    import dask.dataframe as dd
+
+    X, _ = gl.simulate_votes(1500, groups=[4] + [1] * 6, missing_rate=0.1, random_state=0)
+    names = [f"case {i:04d}" for i in range(1500)]
+    frame = pd.DataFrame(X, index=names, columns=[f"voter {i}" for i in range(10)])
+    assert_looks_are_those_of_memory(dd.from_pandas(frame, npartitions=3, sort=False), frame)
 
 
 def test_a_killed_worker_changes_nothing(client, frame, in_memory, monkeypatch):
@@ -267,3 +277,27 @@ def test_two_labels_in_a_long_table_on_the_cluster_are_named(crowd, client):
     with pytest.raises(VotesError, match="two different labels") as error:
         gl.VoteStream(twice, client=client).open()
     assert error.value.where["item"] == frame["task"][5]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files_of_numbers_are_counted_on_the_cluster(ending, client, tmp_path, monkeypatch):
+    """Bins are cut from what the workers count: the numbers of memory, also of voters that say labels."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(3000) < 0.3
+    X = truth[:, None] * 1.5 + rng.normal(size=(3000, 6))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 5] = truth ^ (rng.random(3000) < 0.1)
+    frame = pd.DataFrame(X.round(3), columns=[f"judge {i}" for i in range(6)])
+    frame.insert(0, "item", [f"q{i}" for i in range(3000)])
+    path = tmp_path / f"votes.{ending}"
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        parquet.write_table(pa.Table.from_pandas(frame), path, row_group_size=700)
+    votes = gl.VoteStream(path, client=client)
+    monkeypatch.setattr("goldless.io.open.levels_of_blocks", None)  # nothing is counted here
+    model, expected = gl.LatentSML().fit(votes), gl.LatentSML().fit(frame.iloc[:, 1:])
+    assert model.kinds_ == expected.kinds_ == (*("scores",) * 5, "labels")
+    np.testing.assert_array_equal(np.concatenate(model.cuts_), np.concatenate(expected.cuts_))
+    np.testing.assert_allclose(model.auc_, expected.auc_, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(votes), expected.predict(frame.iloc[:, 1:]))

@@ -17,7 +17,8 @@ from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, singl
 from goldless.fitting.solve import fit_groups
 from goldless.maths.correlations import class_correlations, effective_votes, uniqueness, within_class_correlations
 from goldless.maths.em import Dirichlet
-from goldless.maths.tree import LatentModel, TreeModel
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import LatentModel
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from references import numerical_information

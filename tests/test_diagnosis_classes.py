@@ -121,16 +121,26 @@ def test_the_information_is_minus_the_second_derivative(rng):
         assert one @ information_matrix @ other == pytest.approx(-mixed / 4, rel=1e-3, abs=1e-6)
 
 
-def test_parts_are_blocks_of_the_whole_information(rng, monkeypatch):
+@pytest.mark.parametrize(("most_of_group", "n_parts"), [(10**6, 4 + 1), (1, 3 * (7 + 2) + 1)])
+def test_parts_are_blocks_of_the_whole_information(rng, monkeypatch, most_of_group, n_parts):
     model = random_tree(rng, [3, 2, 1, 1], 3)
     codes = model.sample(200, rng)[0]
     whole = PatternScores(codes, np.ones(200, dtype=int), model).observed_information[0]
     monkeypatch.setattr(information, "_MOST_TOGETHER", 10)
+    monkeypatch.setattr(information, "_MOST_OF_GROUP", most_of_group)
     scores = PatternScores(codes, np.ones(200, dtype=int), model)
     assert sorted(np.concatenate(scores.parts).tolist()) == list(range(scores.n_parameters))
-    assert len(scores.parts) == 5  # four groups, and the class shares
+    assert len(scores.parts) == n_parts  # four groups, or the rows of voters and latents; and the class shares
     for part, block in zip(scores.parts, scores.observed_information, strict=True):
         np.testing.assert_allclose(block, whole[np.ix_(part, part)], atol=1e-9)
+
+
+def test_sixty_classes_take_no_large_matrix(rng):
+    """A voter has 3,540 rates: together they took minutes and gigabytes, row by row they do not."""
+    model = random_tree(rng, [2, 1, 1], 60, right=30.0)
+    parts = PatternScores(np.zeros((1, 4), dtype=np.int8), np.ones(1), model).parts
+    assert max(map(len, parts)) == 59
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(5 * 60 * 59 + 59))
 
 
 def test_loadings_of_two_classes_are_those_of_the_paper(rng):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import goldless
-from research.benchmarks import cost_page
+from research.benchmarks import board, cost_page
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
@@ -69,6 +69,20 @@ def test_pages_show_what_their_code_prints(page):
         )
 
 
+def test_the_tutorial_runs_and_shows_what_it_prints():
+    """After a change on purpose: python docs/notebook.py --write."""
+    tutorial = load(ROOT / "docs" / "notebook.py")
+    stored = json.loads(tutorial.NOTEBOOK.read_text())
+    assert tutorial.page(stored) == tutorial.PAGE.read_text()
+    for cell, outputs in tutorial.executed(stored):
+        shown, printed = tutorial.words(cell["outputs"]), tutorial.words(outputs)
+        block = pages.Block("python", "", "", 0, 0)
+        assert pages.Step(block, printed, pages.Block("text", "Output", shown, 0, 0)).agrees, printed
+        assert [sorted(one.get("data", ())) for one in cell["outputs"]] == [
+            sorted(one.get("data", ())) for one in outputs
+        ]
+
+
 def test_the_last_digit_may_be_one_off():
     """And nothing else: neither a word, nor a whole number, nor a digit by two."""
 
@@ -93,9 +107,10 @@ def test_blocks_that_do_not_run_are_few():
 
 
 def test_every_block_has_a_language_that_is_known():
+    known = ("python", "bash", "text", "csv", "json", "yaml")
     for page in pages.pages():
         for block in pages.blocks(page.read_text()):
-            assert block.language in ("python", "bash", "text", "csv", "json"), f"{page.name}, line {block.first}"
+            assert block.language in known, f"{page.name}, line {block.first}"
 
 
 @pytest.mark.parametrize("page", [README, *pages.pages()], ids=lambda page: page.stem)
@@ -147,3 +162,22 @@ def test_the_page_on_cost_shows_what_was_measured():
     record = json.loads((ROOT / "docs" / "cost.json").read_text())
     assert cost_page.filled(page, record) == page
     assert page.count("<!-- measured: ") == page.count("<!-- end -->") == len(cost_page.TABLES)
+
+
+@pytest.mark.parametrize("page", board.PAGES, ids=lambda page: page.stem)
+def test_pages_show_what_was_measured_on_real_panels(page):
+    """After a run: python -m research.benchmarks.board draw."""
+    text, record = page.read_text(), json.loads(board.RECORD.read_text())
+    assert board.filled(text, record) == text
+    assert text.count("<!-- board: ") == text.count("<!-- end -->") >= 1
+
+
+def test_words_that_left_do_not_come_back():
+    """Sentences users could not read at once, and names that statistics has a word for."""
+    left = ("foretell", "in all but name", "hints, not findings", "nothing hangs on", "before it settled")
+    left += ("mere echo", "as often as it hears", "best single voter", "row an item and", "rather too high")
+    left += ("bits that would tell", "weights without groups", "Weak echoes", "two readings", "rooting:", "a coin:")
+    texts = [*pages.pages(), README, *(ROOT / "src").rglob("*.j2"), *(ROOT / "src/goldless/cli").glob("*.py")]
+    for file in [*texts, ROOT / "src/goldless/report/sentences.py", ROOT / "src/goldless/fitting/alternatives.py"]:
+        text = file.read_text().lower()
+        assert [words for words in left if words.lower() in text] == [], file.name

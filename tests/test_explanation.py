@@ -5,7 +5,7 @@ import pytest
 
 import goldless as gl
 from goldless.fitting.explain import explain_patterns
-from goldless.maths.tree import embed
+from goldless.maths.tree_makers import embed
 
 
 def random_case(rng, groups=(3, 2, 1, 1), n=40, missing=0.3):

@@ -3,12 +3,11 @@
 The long one is ``research/fuzz/run --minutes 30``; docs/reliability.md has its last figures.
 """
 
-import json
-
 import pytest
 
+import goldless as gl
 from research.fuzz import bombs, calls, files, models, page
-from research.fuzz.campaign import Failure, one_trial, run
+from research.fuzz.campaign import Counts, Failure, make_again, one_trial, read_counts, run, write_counts
 from research.fuzz.promises import Refused, attempt, check_message
 
 TRIALS = {files: 60, calls: 60, models: 400}
@@ -36,13 +35,27 @@ def test_a_trial_can_be_made_again(tmp_path):
 
 
 def test_trials_run_in_a_process_of_their_own():
-    counts = run("models", 0, 120, most=5)
+    counts = run(Counts("models", 0), 120, most=5)
     assert counts.n_trials == 5
     assert counts.failures == []
 
 
+def test_counts_go_on_where_they_were_kept_and_mended_trials_are_told_from_failing_ones(tmp_path):
+    kept = tmp_path / "counts.json"
+    run(Counts("models", 0), 120, 3, lambda counts: write_counts(kept, [counts]))
+    (counts,) = read_counts(kept)
+    counts.failures = [{"trial": 1, "failed": "ValueError: once"}]  # as if trial 1 had failed, too
+    assert run(make_again(counts), 120, most=6).n_trials == 6
+    assert [failure["trial"] for failure in counts.mended] == [1]
+    assert counts.failures == []
+    assert sum(counts.outcomes.values()) == 5
+    assert Counts.from_dict(counts.as_dict()).as_dict() == counts.as_dict()
+
+
 def test_what_counts_as_a_refusal():
     with pytest.raises(Refused):
+        attempt(lambda: gl.encode_votes([["a"]]))
+    with pytest.raises(Failure, match="of nobody's making"):
         attempt(lambda: int("x"))
     for message in ("", "two\nlines", "<ast.Dict object at 0x7f>"):
         with pytest.raises(Failure):
@@ -50,6 +63,6 @@ def test_what_counts_as_a_refusal():
 
 
 def test_the_page_has_the_last_counts():
-    counted = json.loads((page.DOCS / "reliability.json").read_text())
+    counted = read_counts(page.DOCS / "reliability.json")
     text = (page.DOCS / "reliability.md").read_text()
     assert page.page(text, counted) == text

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import references
 from goldless import LatentModel, TreeModel
-from goldless.maths.tree import embed, independent_model
+from goldless.maths.tree_makers import embed, independent_model
 from strategies import codes_for, latent_models, tree_models
 
 

@@ -87,8 +87,6 @@ def test_packed_text_may_be_no_larger_than_allowed(votes, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("name", ["votes.xlsx", "log.eval", "votes.npz"])
 def test_damage_inside_a_zip_file(name, tmp_path):
-    import zipfile
-
     member = {"votes.xlsx": "xl/workbook.xml", "log.eval": "header.json", "votes.npz": "votes.npy"}[name]
     with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr(member, "some text that is packed " * 50)

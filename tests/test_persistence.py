@@ -204,6 +204,14 @@ def damage(document, what):
             fitted["model"]["of"]["votes"]["array"][0][0] = [0.5, 0.1]
         case "a sum of classes":
             fitted["model"]["of"]["prior"]["array"] = [0.1, 0.1]
+        case "a negative rate":
+            fitted["model"]["of"]["votes"]["array"][0][0] = [-0.5, 1.5]
+        case "a label that is a list":
+            fitted["classes"] |= {"array": [[], [1]], "dtype": "object", "shape": [2]}
+        case "a long name":
+            fitted["voters"] = {"array": ["x" * 100_000] + ["y"] * 5000, "dtype": "<U9", "shape": [5001]}
+        case "voters unlike the model":
+            fitted["informative"] |= {"array": [True], "shape": [1]}
         case "deep":
             for _ in range(600):
                 fitted["tie_order"] = [fitted["tie_order"]]
@@ -215,10 +223,20 @@ def damage(document, what):
     ["no estimator", "unknown estimator", "unknown parameter", "a method for an attribute", "nothing fitted",
      "fitted is a list", "no classes", "three classes", "no model", "a rate above one", "a voter lost", "no tie rule",
      "strange type", "strange value", "strange kind", "a type of a gigabyte", "a number too large", "not a number",
-     "a shape of a terabyte", "rates that do not sum to one", "a sum of classes", "deep"],
+     "a shape of a terabyte", "rates that do not sum to one", "a sum of classes", "a negative rate",
+     "a label that is a list", "a long name", "voters unlike the model", "deep"],
 )  # fmt: skip
 def test_damaged_models_are_refused(tmp_path, document, what):
     refused(tmp_path, json.dumps(damage(document, what)), "is a damaged goldless model")
+
+
+def test_a_model_of_numbers_without_their_shares_is_refused(tmp_path):
+    """It was loaded, and failed when it was asked for probabilities."""
+    scores = Y[:, None] * 0.8 + np.random.default_rng(2).normal(size=(300, 6))
+    MajorityVote().fit(scores).save(tmp_path / "good.json")
+    document = json.loads((tmp_path / "good.json").read_text())
+    document["fitted"]["of"]["symbol_share"] = None
+    refused(tmp_path, json.dumps(document), "is a damaged goldless model")
 
 
 def test_a_file_that_is_not_there(tmp_path):

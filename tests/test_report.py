@@ -421,3 +421,27 @@ def test_every_plot_draws_on_given_axes(simulated):
     with pytest.raises(ValueError, match="kind must be"):
         plots.covariance(model, "other")
     pyplot.close("all")
+
+
+def test_advice_does_not_repeat_what_limits_the_answer():
+    limits = ["The votes cannot tell how good the labels are: few items."]
+    assert drawing.besides(f"{limits[0]} Collect more.", limits) == "Collect more."
+    assert drawing.besides(limits[0], limits) == ""
+    assert drawing.besides("Use them.", limits) == "Use them."
+    assert drawing.besides("One. Two. Do it.", ["One.", "Two."]) == "Do it."
+
+
+def test_a_voter_that_votes_on_few_items_is_said_to(capsys, tmp_path):
+    """Alone it labels all items, so its figure is far below its accuracy where it votes."""
+    X, _ = gl.simulate_votes(400, groups=[1] * 6, missing_rate=0.6, random_state=0)
+    made = gl.report(pd.DataFrame(X, columns=list("abcdef")).replace(0, None), resamples=0)
+    row = next(row for row in made.summary["answer"]["expected"] if row["coverage"] is not None)
+    voter = next(voter for voter in made.summary["voters"] if voter["name"] == row["detail"])
+    assert row["coverage"] == voter["coverage"] < 0.5
+    assert f"votes on {100 * row['coverage']:.1f} % of items; the others count as guesses" in made.html.replace(
+        "\u00a0", " "
+    )
+    file = tmp_path / "votes.csv"
+    pd.DataFrame(X, columns=list("abcdef")).replace(0, None).to_csv(file, index=False)
+    main(["inspect", str(file)])
+    assert f"{row['detail']} votes on {100 * row['coverage']:.0f} % of items" in capsys.readouterr().out

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import goldless as gl
 from goldless.maths.checks import relabel
+from goldless.maths.structure import search
 from goldless.maths.structure.descent import Covariances, Grouping
 from goldless.maths.structure.partitions import indistinguishable, rerootings, set_partitions, voters_in_groups
 from goldless.maths.structure.prices import group_prices, weak_group_prices
@@ -503,3 +504,33 @@ def test_a_lower_price_finds_weaker_groups(rng):
     estimate = covariance_of(model, 1000, rng)
     weak, extended = (search_structure(estimate, 1000, prices=p) for p in (weak_group_prices(14, 1000), None))
     assert voters_in_groups(weak.groups) >= voters_in_groups(extended.groups)
+
+
+def test_linear_algebra_has_one_thread_during_the_search_and_as_many_as_before_after_it(rng, monkeypatch):
+    """The user's process is left as it was, also if the search fails."""
+    from threadpoolctl import ThreadpoolController
+
+    def n_threads():
+        libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        return [library.num_threads for library in libraries]
+
+    estimate = PairTables.of(rng.integers(0, 2, (500, 12)).astype(np.int8)).covariance()
+    during, before = [], n_threads()
+    linkage_starts = search._Problem.linkage_starts
+
+    def watched(problem, price):
+        during.append(n_threads())
+        return linkage_starts(problem, price)
+
+    monkeypatch.setattr(search._Problem, "linkage_starts", watched)
+    search_structure(estimate, 500)
+    assert n_threads() == before
+    assert set(during[0]) <= {1}
+
+    def failing(problem, price):
+        raise MemoryError
+
+    monkeypatch.setattr(search._Problem, "linkage_starts", failing)
+    with pytest.raises(MemoryError):
+        search_structure(estimate, 500)
+    assert n_threads() == before

@@ -6,7 +6,7 @@ import pytest
 
 import goldless as gl
 from goldless.maths.selection import select_voters, separation
-from goldless.maths.tree import embed
+from goldless.maths.tree_makers import embed
 
 
 def echo_model():

@@ -13,6 +13,7 @@ from pyarrow import parquet
 import goldless as gl
 from goldless.cli import main
 from goldless.errors import VotesError
+from references_votes import assert_looks_are_those_of_memory
 
 pytest.importorskip("pyspark", reason="pyspark is not installed", exc_type=ImportError)
 pytestmark = [
@@ -107,6 +108,13 @@ def test_known_labels_are_rows_of_the_frame(spark, small):
     anchors = {7: 1, 4000: 0, 4999: 1}
     one, other = gl.LatentSML().fit(stream, anchors=anchors), gl.LatentSML().fit(votes, anchors=anchors)
     np.testing.assert_allclose(one.sensitivity_, other.sensitivity_, rtol=0, atol=1e-9)
+
+
+def test_what_is_seen_of_single_items_is_what_is_seen_in_memory(spark, small):
+    path, votes = small
+    stream = gl.VoteStream(read(spark, path), id_column="case")
+    named = votes.set_axis([f"case {i}" for i in range(len(votes))])
+    assert_looks_are_those_of_memory(stream, named)
 
 
 def test_a_long_frame_is_the_wide_one(spark):

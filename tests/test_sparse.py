@@ -11,7 +11,8 @@ import goldless as gl
 from goldless.fitting.crowd import main_voters
 from goldless.kernels.sparse import SparseCodes, tally, weighted_votes
 from goldless.kernels.sparse_tree import SparseLayout
-from goldless.maths.tree import TreeModel, independent_model
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import independent_model
 from goldless.report import summarize
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.passes import VoteSums, grouped

@@ -20,6 +20,7 @@ from goldless.votes import counted, passes, sketch
 from goldless.votes.engine import StreamEngine
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import count_stream
+from references_votes import assert_looks_are_those_of_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousGroupingWarning")  # not what is tested here
 
@@ -705,12 +706,67 @@ def test_a_diagnosis_of_a_stream_says_what_was_drawn(monkeypatch):
     drawn = gl.diagnose(model, gl.VoteStream(frames), resamples=0)
     assert drawn.n_items == 3000
     assert "random sample of 3,000 of 6,000 items" in drawn.cannot_tell[-1]
+    assert "random sample" not in drawn.verdict  # to look at a sample is no reason to doubt the labels
     wider = np.diff(drawn.sensitivity_interval).mean() / np.diff(whole.sensitivity_interval).mean()
     assert 1.2 < wider < 1.7  # about the root of two
     assert max(drawn.next_to_label) > 3000
     found = sampled.in_memory(model, gl.VoteStream(frames))
     np.testing.assert_array_equal(found.votes.items, names[found.rows])
     np.testing.assert_array_equal(found.votes.classes[found.votes.codes], X[found.rows])
+
+
+@pytest.mark.parametrize("kind", ["path", "blocks"])
+def test_what_is_seen_of_single_items_of_a_stream_is_what_is_seen_in_memory(kind, tmp_path):
+    X, _ = gl.simulate_votes(1500, groups=[4] + [1] * 6, missing_rate=0.1, random_state=0)
+    frame = pd.DataFrame(X, index=pd.Index([f"case {i}" for i in range(1500)], name="case"))
+    frame.columns = [f"voter {i}" for i in range(10)]
+    frame.reset_index().to_parquet(tmp_path / "votes.parquet", row_group_size=400)
+    blocks = [frame.iloc[start : start + 400] for start in range(0, 1500, 400)]
+    assert_looks_are_those_of_memory(gl.VoteStream(blocks if kind == "blocks" else tmp_path / "votes.parquet"), frame)
+
+
+def test_questions_and_diagnosis_of_a_sample_know_the_labels_of_the_stream(monkeypatch):
+    """Items with a known label are in every sample, are not asked again, and count with the rows of the sample."""
+    from goldless.estimators import sampled
+
+    X, y = gl.simulate_votes(2000, groups=[4] + [1] * 6, random_state=0)
+    blocks = [X[start : start + 500] for start in range(0, 2000, 500)]
+    monkeypatch.setattr(sampled, "ITEMS_DRAWN", 1000)
+    first = gl.LatentSML().fit(X).next_to_label(gl.VoteStream(blocks), 10)
+    known = {int(row): y[row] for row in [*first.rows, 17, 1999]}
+    model = gl.LatentSML().fit(gl.VoteStream(blocks), anchors=known)
+    drawn = sampled.in_memory(model, gl.VoteStream(blocks))
+    np.testing.assert_array_equal(drawn.rows[drawn.model.fitted_.facts.rows], sorted(known))
+    assert not set(model.next_to_label(gl.VoteStream(blocks), 200).rows) & set(known)
+    looked = gl.diagnose(model, gl.VoteStream(blocks), resamples=0)
+    assert not set(looked.next_to_label) & set(known)
+    assert gl.report(gl.VoteStream(blocks), model=model, resamples=0).summary["votes"]["n_items"] == len(drawn.rows)
+
+
+def test_numbers_of_a_stream_are_looked_at_through_a_sample(monkeypatch):
+    from goldless.estimators import sampled
+
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(2000, 6)) + (rng.random(2000) < 0.5)[:, None]
+    blocks = [scores[start : start + 500] for start in range(0, 2000, 500)]
+    model = gl.LatentSML().fit(gl.VoteStream(blocks))
+    whole = gl.diagnose(model, scores, resamples=0)
+    assert gl.diagnose(model, gl.VoteStream(blocks), resamples=0).verdict == whole.verdict
+    np.testing.assert_array_equal(model.explain(gl.VoteStream(blocks)).log_odds, model.explain(scores).log_odds)
+    monkeypatch.setattr(sampled, "ITEMS_DRAWN", 1000)
+    drawn = gl.diagnose(model, gl.VoteStream(blocks), resamples=0)
+    assert drawn.n_items == 1000
+    np.testing.assert_array_equal(drawn.auc, whole.auc)  # of the fit
+
+
+def test_explanations_that_memory_does_not_hold_are_refused(monkeypatch):
+    from goldless.fitting import explain
+
+    X, _ = gl.simulate_votes(3000, groups=[1] * 6, random_state=0)
+    model = gl.LatentSML().fit(X)
+    monkeypatch.setattr(explain, "_MOST_HELD", 2000 * 6 * 8)
+    with pytest.raises(ValueError, match="too many items"):
+        model.explain(gl.VoteStream([X[:1000], X[1000:2000], X[2000:]]))
 
 
 @pytest.mark.parametrize("n_voters", [9, 17])

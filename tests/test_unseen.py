@@ -8,7 +8,7 @@ import pytest
 import goldless as gl
 from goldless.kernels.sparse import SparseCodes
 from goldless.maths.em import Dirichlet, run_em
-from goldless.maths.tree import independent_rates
+from goldless.maths.tree_makers import independent_rates
 from goldless.votes.passes import grouped
 from goldless.votes.rows import PatternTable
 from goldless.votes.unseen import UnseenRows

@@ -21,7 +21,8 @@ import goldless as gl
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.refit import PanelVotes
 from goldless.maths.correlations import effective_votes
-from goldless.maths.tree import TreeModel, independent_rates
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import independent_rates
 from research.benchmarks.timing import print_table
 
 FIRST_SEED = 9_500_000

@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -37,17 +37,17 @@ from goldless.votes.grouped import GroupedPatterns
 from goldless.votes.rows import PatternTable
 from research.experiments.measure import measured as with_memory
 
-GROUPS = [6, 5, 4, 3]
+GROUPS = (6, 5, 4, 3)
 RECORD = Path(__file__).parents[2] / "docs" / "cost.json"
 
 
-def keep(work: str, size: int, **figures: Any) -> None:
-    """Print what was measured, and put it into the record in place of an earlier measurement of the same."""
+def keep(work: str, size: int, *, path: Path = RECORD, **figures: Any) -> None:
+    """Print what was measured, and put it into a record in place of an earlier measurement of the same."""
     print(work, f"{size:,}", json.dumps(figures), flush=True)
-    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    record = json.loads(path.read_text()) if path.exists() else {}
     entries = {**record.get(work, {}), str(size): {**figures, "measured": date.today().isoformat()}}
     record[work] = {key: entries[key] for key in sorted(entries, key=int)}
-    RECORD.write_text(json.dumps({name: record[name] for name in sorted(record)}, indent=1) + "\n")
+    path.write_text(json.dumps({name: record[name] for name in sorted(record)}, indent=1) + "\n")
 
 
 def measured(function: Callable[[], Any], repeats: int = 1) -> tuple[dict[str, float], Any]:
@@ -60,9 +60,14 @@ def measured(function: Callable[[], Any], repeats: int = 1) -> tuple[dict[str, f
     return {"wall": round(wall, 4), "cpu": round(cpu, 4)}, result
 
 
-def draw(n_items: int, n_voters: int, seed: int = 0) -> np.ndarray:
-    """Complete votes 0 and 1, drawn block by block from one model (faster than its ``sample``)."""
-    groups = np.concatenate([np.repeat(np.arange(4), GROUPS), 4 + np.arange(n_voters - sum(GROUPS))])
+def group_of(n_voters: int, sizes: Sequence[int]) -> np.ndarray:
+    """Return the group of every voter: the first are in groups of these sizes, the others alone."""
+    return np.repeat(np.arange(len(sizes) + n_voters - sum(sizes)), [*sizes, *[1] * (n_voters - sum(sizes))])
+
+
+def draw(n_items: int, n_voters: int, seed: int = 0, sizes: Sequence[int] = GROUPS) -> np.ndarray:
+    """Complete votes 0 and 1 of groups and voters alone, drawn block by block (faster than ``sample`` of a model)."""
+    groups = group_of(n_voters, sizes)
     model = gl.random_model(np.bincount(groups), random_state=seed)
     latent = np.stack([1 - model.group_specificity, model.group_sensitivity]).astype(np.float32)
     vote = np.stack([1 - model.specificity_given_group, model.sensitivity_given_group]).astype(np.float32)
@@ -94,7 +99,7 @@ def memory(n_items: int = 10_000_000) -> None:
     )
 
 
-def _in_fresh_process(function: Callable[[], Any]) -> tuple[Any, float]:
+def in_fresh_process(function: Callable[[], Any]) -> tuple[Any, float]:
     """Run a function in a process of its own; return its result and the process's peak memory in MiB."""
     here, there = multiprocessing.Pipe(duplex=False)
 
@@ -124,7 +129,7 @@ def write_parquet(path: Path, n_items: int, n_voters: int) -> None:
 
 
 def _more(n_voters: int, start: int, n_items: int) -> np.ndarray:
-    groups = np.concatenate([np.repeat(np.arange(4), GROUPS), 4 + np.arange(n_voters - sum(GROUPS))])
+    groups = group_of(n_voters, GROUPS)
     return gl.random_model(np.bincount(groups), random_state=0).sample(min(100_000, n_items - start), [0, start])[0]
 
 
@@ -147,9 +152,9 @@ def parquet(n_items: int = 10_000_000) -> None:
             seconds, model = measured(lambda: gl.LatentSML().fit(gl.VoteStream(path, memory_limit=limit)))
             return seconds, model.n_iter_
 
-        reading, _ = _in_fresh_process(read)
+        reading, _ = in_fresh_process(read)
         for work, limit in (("parquet kept", 1 << 28), ("parquet read again", 0)):
-            (seconds, n_passes), peak = _in_fresh_process(lambda limit=limit: fit(limit))
+            (seconds, n_passes), peak = in_fresh_process(lambda limit=limit: fit(limit))
             keep(work, n_items, fit=seconds, read=reading, passes=n_passes + 1, peak=peak)
 
 
@@ -216,11 +221,11 @@ def dask(n_items: int = 1_000_000) -> None:
             dask=on_cluster,
             same_counts=bool(np.array_equal(one.covariance_, other.covariance_)),
             same_labels=bool(np.array_equal(one.predict(path), other.predict(path))),
-            difference=_difference(one, other),
+            difference=difference(one, other),
         )
 
 
-def _difference(one: Any, other: Any) -> float:
+def difference(one: Any, other: Any) -> float:
     """Largest difference of a rate."""
     rates = [np.stack([model.sensitivity_, model.specificity_]) for model in (one, other)]
     return float(abs(rates[0] - rates[1]).max())
@@ -260,7 +265,7 @@ def folder(n_items: int = 2_000_000, limit: int = 400 << 20) -> None:
         limit_mib=limit / 2**20,
         peak_mib=round(max(peak for _, peak in after)),
         restarted=len({process for process, _ in after} - before),
-        difference=_difference(one, other),
+        difference=difference(one, other),
     )
 
 
@@ -282,7 +287,7 @@ def items(*sizes: int) -> None:
         return measured(lambda: gl.LatentSML().fit(blocks(n_items)))[0], drawing
 
     for n_items in sizes or (100_000, 1_000_000, 10_000_000, 100_000_000):
-        (seconds, drawing), peak = _in_fresh_process(lambda n_items=n_items: fit(n_items))
+        (seconds, drawing), peak = in_fresh_process(lambda n_items=n_items: fit(n_items))
         keep("items", n_items, fit=seconds, drawing=drawing, peak=peak, patterns=len(patterns))
 
 
@@ -318,7 +323,7 @@ def voters(*sizes: int) -> None:
         return spent, took
 
     for n_voters in sizes or (50, 100, 200, 500, 1000, 2000):
-        (spent, took), _ = _in_fresh_process(lambda n_voters=n_voters: fit(n_voters))
+        (spent, took), _ = in_fresh_process(lambda n_voters=n_voters: fit(n_voters))
         keep(
             "voters",
             n_voters,

@@ -10,7 +10,7 @@ from research.experiments.board import LABELS, OURS, Board
 from research.experiments.figures import COLOURS
 
 
-def _interval(values: np.ndarray) -> tuple[float, float]:
+def interval(values: np.ndarray) -> tuple[float, float]:
     """95 % bootstrap interval of a mean, always with the same resamples."""
     chosen = np.random.default_rng(0).integers(0, len(values), (2000, len(values)))
     low, high = np.quantile(values[chosen].mean(axis=1), [0.025, 0.975])
@@ -36,7 +36,7 @@ def draw_leaderboard(figure: Any, board: Board) -> None:
     for ax, (title, panels) in zip(axes, shown.items(), strict=True):
         for row, method in enumerate(order):
             gains = np.subtract(*board.pairs(method, panels=panels).T)
-            ax.plot(_interval(gains), [row, row], color=_colour(method), linewidth=2.5, alpha=0.45)
+            ax.plot(interval(gains), [row, row], color=_colour(method), linewidth=2.5, alpha=0.45)
             ax.plot([gains.mean()], [row], "o", color=_colour(method), markersize=7)
         ax.axvline(0, color=COLOURS["grey"], linewidth=1)
         ax.set_title(title, fontsize="medium")

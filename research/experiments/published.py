@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import goldless as gl
 from goldless.maths.clustering import ScoreClustering
 from goldless.maths.spectral import imbalance_by_likelihood, rates_from_loadings, spectral_loadings
-from goldless.maths.tree import independent_rates
+from goldless.maths.tree_makers import independent_rates
 from goldless.votes.rows import PatternTable
 
 MORE_GROUPS_THAN = 5  # "the estimated number of groups is larger than five", says the paper of S1, S2 and S3

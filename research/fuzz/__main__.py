@@ -9,7 +9,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from research.fuzz.campaign import FUZZERS, one_trial, run
+from research.fuzz.campaign import FUZZERS, Counts, make_again, one_trial, read_counts, run, write_counts
 
 # how the time is shared: files have the most ways to be wrong
 _SHARES = {"files": 6, "calls": 3, "models": 3, "kills": 2, "bombs": 1, "pages": 1, "clusters": 2}
@@ -23,26 +23,42 @@ def main() -> int:
     parser.add_argument("--most", type=int, help="at most so many trials of each")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, metavar="TRIAL", help="make one trial again, and show all of it")
-    parser.add_argument("-o", "--output", type=Path, help="write the counts to this file, as JSON")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="go on from the counts in this file, and keep them")
+    parser.add_argument("--again", action="store_true", help="make the failed trials in --keep again, and no others")
     arguments = parser.parse_args()
     names = arguments.names or list(FUZZERS)
     if arguments.only is not None:
-        fuzzer = import_module(f"research.fuzz.{names[0]}")
-        with tempfile.TemporaryDirectory() as folder:
-            made = fuzzer.prepare(Path(folder))
-            print(json.dumps(one_trial(fuzzer, made, arguments.seed, arguments.only), indent=1))
-        return 0
-    found = []
-    for name in names:
-        seconds = 60 * arguments.minutes * _SHARES[name] / sum(_SHARES[other] for other in names)
-        counts = run(name, arguments.seed, seconds, arguments.most)
-        found.append(counts)
+        return _show(names[0], arguments.seed, arguments.only)
+    kept = [] if arguments.keep is None else read_counts(arguments.keep)
+    if not arguments.again:
+        for name in names:
+            if not any((one.name, one.seed) == (name, arguments.seed) for one in kept):
+                kept.append(Counts(name, arguments.seed))
+    chosen = [one for one in kept if one.name in names and (arguments.again or one.seed == arguments.seed)]
+
+    def keep(_: Counts) -> None:
+        if arguments.keep is not None:
+            write_counts(arguments.keep, kept)
+
+    for counts in chosen:
+        if arguments.again:
+            keep(make_again(counts))
+        else:
+            share = _SHARES[counts.name] / sum(_SHARES[name] for name in names)
+            run(counts, 60 * arguments.minutes * share, arguments.most, keep)
         print(counts, flush=True)
         for failure in counts.failures[:20]:
             print(f"  trial {failure['trial']}: {failure['failed'].splitlines()[0]}", flush=True)
-    if arguments.output is not None:
-        arguments.output.write_text(json.dumps([counts.as_dict() for counts in found], indent=1))
-    return int(any(counts.failures for counts in found))
+    return int(any(counts.failures for counts in chosen))
+
+
+def _show(name: str, seed: int, number: int) -> int:
+    """Make one trial again, in this process."""
+    fuzzer = import_module(f"research.fuzz.{name}")
+    with tempfile.TemporaryDirectory() as made_in:
+        made = fuzzer.prepare(Path(made_in))
+        print(json.dumps(one_trial(fuzzer, made, seed, number), indent=1))
+    return 0
 
 
 if __name__ == "__main__":

@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv, feather, parquet
+from scipy import sparse
 
 import goldless as gl
 from research.fuzz.campaign import Failure
-from research.fuzz.promises import Refused, attempt, check_labels, check_message
+from research.fuzz.promises import Refused, attempt, check_labels, check_message, check_refusal
 
+_OPEN_NAMES = ("office", "table", "text", "manifest")
 _LARGEST_FIT = 200_000  # cells of a panel that is fitted, too
 _ODD = [
     b"inf", b"-Infinity", b"1e400", b"-1e-400", b"nan", b"NaN", b"9" * 400, b"-1", b"0", b"1.5", b"true", b"null",
@@ -51,7 +53,7 @@ def trial(made: list[Path], rng: np.random.Generator, folder: Path) -> str:
         shutil.copytree(source, target, copy_function=shutil.copyfile)
         files = sorted(path for path in target.rglob("*") if path.is_file() and path.name != "SOURCE.txt")
         hurt = files[rng.integers(len(files))]
-        named = hurt if rng.random() < 0.4 else target
+        named = hurt if rng.random() < 0.6 else target
     else:
         shutil.copyfile(source, target)
         hurt = named = target
@@ -71,25 +73,54 @@ def trial(made: list[Path], rng: np.random.Generator, folder: Path) -> str:
 
 
 def by_command_line(path: Path, rng: np.random.Generator) -> str:
-    """Read a file by a command; it must end with 0 and an answer, or with 1 or 2 and a line."""
-    from goldless.cli import main
-
-    command = ["inspect", "combine", "ask", "select"][rng.integers(4)]
-    out, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
-        try:
-            code: Any = main([command, str(path)])
-        except SystemExit as stopped:
-            code = stopped.code
+    """Read a file by a command; it must end with 0 and an answer, or with 1 or 2, a line and no output."""
+    out = path.parent / f"out.{['csv', 'json', 'parquet', 'vcf'][rng.integers(4)]}"
+    command = [
+        ["inspect", str(path)],
+        ["select", str(path)],
+        ["ask", str(path)],
+        ["combine", str(path)],
+        ["combine", str(path), "-o", str(out)],
+        ["combine", str(path), "-o", str(out), "--engine", "stream"],
+    ][rng.integers(6)]
+    code, _ = run_command(command)
     if code == 0:
         return "printed"
-    if code not in (1, 2):
-        raise Failure(f"{command} ended with {code}")
-    lines = said.getvalue().strip().splitlines()
-    check_message(lines[-1] if lines else "")
-    if "Traceback" in said.getvalue() or "unexpected error" in lines[-1]:
-        raise Failure(f"{command}: {lines[-1]}")
+    if out.exists():
+        raise Failure(f"{command[0]} ended with {code} and left an output")
     return "refused"
+
+
+def run_command(command: list[str]) -> tuple[int, str]:
+    """Return how a command ends, and what it said beside its answer; it must end in 0, or in 1 or 2 and one line."""
+    from goldless import cli
+
+    out, said = io.StringIO(), io.StringIO()
+    errors: list[Exception] = []
+    in_one_line = cli._in_one_line
+
+    def remember(error: Exception) -> str:
+        errors.append(error)
+        return in_one_line(error)
+
+    cli._in_one_line = remember
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+            code: Any = cli.main(command)
+    except SystemExit as stopped:
+        code = stopped.code
+    finally:
+        cli._in_one_line = in_one_line
+    for error in errors:
+        check_refusal(error)
+    if code not in (0, 1, 2):
+        raise Failure(f"{command[0]} ended with {code}")
+    lines = said.getvalue().strip().splitlines()
+    if code:
+        check_message(lines[-1] if lines else "")
+    if "Traceback" in said.getvalue() or any("unforeseen" in line for line in lines):
+        raise Failure(f"{command[0]}: {lines[-1]}")
+    return code, said.getvalue()
 
 
 # -- damage -------------------------------------------------------------------------------------------------
@@ -226,3 +257,33 @@ def own_files(folder: Path) -> None:
         packed.write((folder / "callers.vcf").read_bytes())
     sites = [f"1\t{1000 + i}\tA\tG\t{''.join('01'[int(v > 0)] for v in row)}" for i, row in enumerate(X)]
     (folder / "sites.txt").write_text("\n".join(sites) + "\n")
+    sparse.save_npz(folder / "sparse.npz", sparse.csr_matrix(np.where(X > 0, 1, 2)))
+    _write_ods(
+        folder / "wide.ods", [["id", *voters], *([name, *row] for name, row in zip(names, words, strict=True))]
+    )
+    with contextlib.suppress(ImportError):
+        _write_duckdb(folder / "votes.duckdb", rows)
+
+
+def _write_ods(path: Path, rows: list[list[str]]) -> None:
+    """Write a sheet of text as OpenOffice does, as little as readers need."""
+    kind = "application/vnd.oasis.opendocument"
+    names = "".join(f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in _OPEN_NAMES)
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    lines = "".join(f"<table:table-row>{''.join(map(cell.format, row))}</table:table-row>" for row in rows)
+    body = f'<office:body><office:spreadsheet><table:table table:name="votes">{lines}</table:table>'
+    content = f"<office:document-content{names}>{body}</office:spreadsheet></office:body></office:document-content>"
+    entry = '<manifest:file-entry manifest:full-path="{}" manifest:media-type="{}"/>'
+    entries = entry.format("/", f"{kind}.spreadsheet") + entry.format("content.xml", "text/xml")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("mimetype", f"{kind}.spreadsheet", zipfile.ZIP_STORED)
+        packed.writestr("content.xml", content)
+        packed.writestr("META-INF/manifest.xml", f"<manifest:manifest{names}>{entries}</manifest:manifest>")
+
+
+def _write_duckdb(path: Path, rows: list[tuple[str, str, str]]) -> None:
+    import duckdb
+
+    with duckdb.connect(str(path)) as base:
+        base.execute("create table votes (item text, worker text, label text)")
+        base.executemany("insert into votes values (?, ?, ?)", rows)

@@ -1,9 +1,12 @@
-"""Write what the last campaigns counted (docs/reliability.json) into docs/reliability.md."""
+"""``python -m research.fuzz.page [FILE ...]``: add what campaigns kept to docs/reliability.json, write its page."""
 
 from __future__ import annotations
 
-import json
+import sys
+from collections import Counter
 from pathlib import Path
+
+from research.fuzz.campaign import FUZZERS, Counts, read_counts, write_counts
 
 DOCS = Path(__file__).parents[2] / "docs"
 _START, _END = "<!-- counts -->\n", "<!-- end -->\n"
@@ -13,33 +16,46 @@ _WHAT = {
     "models": "forged models",
     "kills": "killed processes that write",
     "bombs": "bombs and forged counts",
-    "pages": "hostile names: page, terminal, CSV, notebook",
+    "pages": "hostile names: page, terminal, CSV, VCF, Markdown, notebook",
     "clusters": "killed Dask workers and schedulers",
 }
 
 
-def table(counted: list[dict]) -> str:
-    """Return the counts as a table."""
-    lines = ["| what | trials | failed | ended in | most memory |", "|---|---|---|---|---|"]
-    for one in counted:
-        ends = ", ".join(f"{count:,} {what}" for what, count in sorted(one["outcomes"].items(), key=lambda e: -e[1]))
+def table(counted: list[Counts]) -> str:
+    """Return the counts of all seeds as a table."""
+    lines = ["| what | trials | failed at first | fail now | ended in | most memory |", "|---|---|---|---|---|---|"]
+    for name in FUZZERS:
+        if not (parts := [one for one in counted if one.name == name]):
+            continue
+        outcomes = sum((one.outcomes for one in parts), Counter())
+        failing, mended = sum(len(one.failures) for one in parts), sum(len(one.mended) for one in parts)
         cells = [
-            _WHAT[one["name"]],
-            f"{one['trials']:,}",
-            str(len(one["failures"])),
-            ends,
-            f"{one['megabytes']:,} MB",
+            _WHAT[name],
+            f"{sum(one.n_trials for one in parts):,}",
+            f"{failing + mended}",
+            f"{failing}",
+            ", ".join(f"{count:,} {what}" for what, count in outcomes.most_common()),
+            f"{max(one.megabytes for one in parts):,.0f} MB",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def page(text: str, counted: list[dict]) -> str:
+def page(text: str, counted: list[Counts]) -> str:
     """Return the page with these counts."""
     before, rest = text.split(_START)
     return before + _START + table(counted) + _END + rest.split(_END)[1]
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Take in the counts of files; those of the same fuzzer and seed are replaced."""
+    known = {(one.name, one.seed): one for one in read_counts(DOCS / "reliability.json")}
+    for name in sys.argv[1:]:
+        known.update({(one.name, one.seed): one for one in read_counts(Path(name))})
+    write_counts(DOCS / "reliability.json", list(known.values()))
     path = DOCS / "reliability.md"
-    path.write_text(page(path.read_text(), json.loads((DOCS / "reliability.json").read_text())))
+    path.write_text(page(path.read_text(), list(known.values())))
+
+
+if __name__ == "__main__":
+    main()

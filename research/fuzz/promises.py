@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
+import os
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -19,14 +22,28 @@ class Refused(Exception):
 
 
 def attempt(call: Callable[[], Value]) -> Value:
-    """Return what a call returns; a refusal must be a ValueError or TypeError of one line."""
+    """Return what a call returns; a refusal must be an error that somebody raised on purpose, of one line."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return call()
     except (ValueError, TypeError, OSError) as error:
-        check_message(str(error))
+        check_refusal(error)
         raise Refused(str(error)) from None
+
+
+def check_refusal(error: BaseException) -> None:
+    """Raise if an error is not a refusal in words, raised by us or by scikit-learn in so many words."""
+    if not isinstance(error, ValueError | TypeError | OSError):
+        raise error
+    check_message(str(error))
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    code = frame.f_code
+    statement = linecache.getline(code.co_filename, line).strip()
+    ours = any(f"{os.sep}{package}{os.sep}" in code.co_filename for package in ("goldless", "sklearn"))
+    if not isinstance(error, OSError) and not (ours and statement.startswith("raise")):
+        where = f"{code.co_filename}:{line}"
+        raise Failure(f"{type(error).__name__} of nobody's making at {where}: {str(error)[:300]!r}")
 
 
 def check_message(message: str) -> None:

@@ -35,7 +35,8 @@ if _TYPE_CHECKING:
     from goldless.maths.rank_one import complete_rank_one, residual
     from goldless.maths.score import score_matrix
     from goldless.maths.selection import select_voters
-    from goldless.maths.tree import LatentModel, TreeModel
+    from goldless.maths.tree import TreeModel
+    from goldless.maths.tree_makers import LatentModel
     from goldless.metrics import balanced_accuracy, balanced_error, conditional_covariance
     from goldless.report.make import report
     from goldless.simulate import random_model, simulate_votes
@@ -111,7 +112,8 @@ _HOME = {
         ),
         "goldless.maths.clustering": ("GroupAssignment", "assign_groups"),
         "goldless.maths.ideal": ("ideal_groups",),
-        "goldless.maths.tree": ("LatentModel", "TreeModel"),
+        "goldless.maths.tree": ("TreeModel",),
+        "goldless.maths.tree_makers": ("LatentModel",),
         "goldless.fitting.paper": ("PaperOptions",),
         "goldless.maths.panels": ("Panel",),
         "goldless.maths.rank_one": ("complete_rank_one", "residual"),

@@ -20,6 +20,7 @@ HINTS = {
     "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
     "kind-ordinal": "{kind:'ordinal'} takes them for grades",
     "kind-labels": "{kind:'labels'} takes them for names of classes",
+    "refusal": "{missing:{word}} takes it for no vote, {kind:'labels'} for a class",
     "spelling": "spell them alike, or list the classes in {classes}",
     "one-type": "give all votes as one type",
     "nan-is-missing": "a missing vote is NaN",
@@ -85,6 +86,7 @@ _PARAMETERS = (
     *("kind", "positive_from", "lower_is_positive"),
 )
 
+_LONGEST_SEEN = 1000  # characters
 Spell = Callable[[str, str | None], str]
 
 
@@ -122,6 +124,8 @@ class VotesError(ValueError):
     def __init__(
         self, kind: str, seen: str, hint: str | None = None, where: Mapping[str, Any] | None = None, **arguments: Any
     ):
+        if len(seen) > _LONGEST_SEEN:  # a name may be of any length
+            seen = f"{seen[: _LONGEST_SEEN - 300]} … {seen[-300:]}"
         super().__init__(seen)
         self.kind, self.seen, self.hint = kind, seen, hint
         self.where, self.arguments = dict(where or {}), arguments

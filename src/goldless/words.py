@@ -57,6 +57,12 @@ def listed(names: Iterable[object], most: int = 6, shown: Callable[[str], str] |
     return f"{first} and {len(found) - most} more" if len(found) > most else first
 
 
+def class_names(classes: Iterable[object], of_numbers: bool) -> list[str]:
+    """Return the classes as text; those that numbers tell apart and nobody named are negative and positive."""
+    names = [str(label) for label in classes]
+    return ["negative", "positive"] if of_numbers and names == ["0", "1"] else names
+
+
 def shortened(name: str, width: int = _LONGEST_NAME) -> str:
     """Return a name that fits, cut in its middle, for names of voters often differ at their end."""
     if cell_width(name) <= width:

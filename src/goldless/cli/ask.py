@@ -23,6 +23,7 @@ def run(options: Options) -> None:
 
     from goldless.cli.display import write_json
     from goldless.cli.facts import question_rows
+    from goldless.cli.labels import formulas_in
     from goldless.cli.output import check_output, write_output
     from goldless.cli.work import class_names, how_of, notes_of, print_reading, read_and_fit, shown_classes
     from goldless.io.writing import check_ending, table_bytes
@@ -41,6 +42,7 @@ def run(options: Options) -> None:
     if not to_screen or not options.json:
         columns = list(zip(*rows, strict=True)) or [()] * len(header)
         write_output(options.output, table_bytes(header, columns, options.output or "-"))
+        warned = [*warned, *formulas_in(options.output, columns[0], header)]
     if options.json:
         keys = ["item", *(header[2:-1] if len(names) > 2 else ["probability"]), "why"]
         write_json(

@@ -53,6 +53,7 @@ def _draw(options: Options) -> None:
     from goldless.cli.audit_file import COLUMNS, strata_of
     from goldless.cli.display import write_json
     from goldless.cli.facts import item_names
+    from goldless.cli.labels import formulas_in
     from goldless.cli.output import check_output, write_output
     from goldless.cli.program import program
     from goldless.cli.work import print_reading, read_and_fit, same_file
@@ -76,6 +77,7 @@ def _draw(options: Options) -> None:
     if options.output not in (None, "-") or not options.json:
         columns = list(zip(*rows, strict=True))
         write_output(options.output, table_bytes(list(COLUMNS), columns, options.output or "-"))
+        warned = [*warned, *formulas_in(options.output, columns[0])]
     needed = plan.labels_for(options.within / 100)
     if options.json:
         write_json(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _WIDEST, _NARROWEST = 100, 40
+_JOINED = "\u00a0"  # a space at which no line ends
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _ASCII = str.maketrans(
     {"─": "-", "•": "*", "…": "~", "█": "#", **dict.fromkeys("▏▎▍", " "), **dict.fromkeys("▌▋▊▉", "#")}
@@ -79,15 +80,16 @@ def write_json(document: Any) -> None:
 
 
 def sentence(text: str, style: str = "", bullet: str = "") -> RenderableType:
-    """Return text folded to the width of the terminal; a path or an option is never cut, so that it can be pasted."""
+    """Return text folded to the width of the terminal; paths, options and figures with their unit are never cut."""
+    whole = re.sub(r"(?<=\d) (?=%)", _JOINED, clean(text))
     lines = textwrap.wrap(
-        f"{bullet} {clean(text)}" if bullet else clean(text),
+        f"{bullet} {whole}" if bullet else whole,
         width() - 1,
         subsequent_indent="  " if bullet else "",
         break_on_hyphens=False,
         break_long_words=False,
     )
-    return line("\n".join(lines), style)
+    return line("\n".join(lines).replace(_JOINED, " "), style)
 
 
 def line(text: str, style: str = "") -> RenderableType:

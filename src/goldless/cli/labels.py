@@ -16,6 +16,8 @@ from goldless.io.files import VotesFile
 from goldless.votes.votes import Votes
 from goldless.words import percent, shortened
 
+_FOR_SPREADSHEETS = (".csv", ".tsv")
+
 
 def labels_of(options: Options, model: Any, table: VotesFile) -> tuple[np.ndarray, np.ndarray]:
     """Return the code of every label and the probabilities of the classes; what is known stays."""
@@ -62,9 +64,9 @@ def nothing_scored(truth: str | None) -> str:
     return f"Nothing was scored: no item has a label in {shortened(str(truth))!r}."
 
 
-def formulas_in(path: str, *texts: Iterable[Any]) -> list[str]:
+def formulas_in(path: str | None, *texts: Iterable[Any]) -> list[str]:
     """Return a warning if a table of text holds what a spreadsheet would run; names are kept as they were given."""
-    if path.lower().endswith((".jsonl", ".ndjson", ".parquet", ".pq")):
+    if path is None or not path.lower().endswith(_FOR_SPREADSHEETS):
         return []
     found = next((text for part in texts for text in map(str, part) if _is_formula(text)), None)
     if found is None:
@@ -73,6 +75,25 @@ def formulas_in(path: str, *texts: Iterable[Any]) -> list[str]:
         f"Names are kept as they are, and a spreadsheet would run {shortened(found)!r} as a formula: import the file "
         "as text."
     ]
+
+
+def formulas_in_file(path: str) -> list[str]:
+    """Return the same warning of a table that was written in batches: items and labels are its first two columns."""
+    import pyarrow as pa
+    from pyarrow import compute, csv
+
+    if not path.lower().endswith(_FOR_SPREADSHEETS):
+        return []
+    parsing = csv.ParseOptions(delimiter="\t" if path.lower().endswith(".tsv") else ",", newlines_in_values=True)
+    with csv.open_csv(path, parse_options=parsing) as table:
+        names = table.schema.names[:2]
+    columns = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=names)
+    with csv.open_csv(path, parse_options=parsing, convert_options=columns) as table:
+        for batch in table:
+            may_be = (part.filter(compute.match_substring_regex(part, "^[=+@\t\r-]")) for part in batch.columns)
+            if found := formulas_in(path, *(part.to_pylist() for part in may_be)):
+                return found
+    return []
 
 
 def _is_formula(text: str) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from goldless.cli.display import heading, line, sentence
 from goldless.cli.names import voter_names
 from goldless.votes.votes import Votes
-from goldless.words import cell_width, clean, shortened
+from goldless.words import cell_width, class_names, clean, shortened
 
 _BARS = "▁▂▃▄▅▆▇█"
 _TWO_CLASSES = 0.95
@@ -20,15 +20,14 @@ def number_lines(model: Any, votes: Votes) -> list[Any]:
     """Return a line for each voter, and whether the numbers are of two classes or of one scale."""
     names = [shortened(clean(name), 32) for name in voter_names(votes)]
     width = max(map(cell_width, names))
-    positive = shortened(clean(str(model.classes_[1])), 20)
-    lines = [heading(f"Where each voter turns (AUC, and the share of {positive} over its bins, low to high)")]
+    positive = shortened(clean(class_names(model.classes_.tolist(), True)[1]), 20)
+    lines = [heading(f"Where each voter turns to {positive} (AUC; share of {positive}, low to high)")]
     facts = zip(names, model.turning_point_, model.direction_, model.auc_, model.severity_, strict=True)
     for (name, point, direction, auc, severity), table in zip(facts, model.emission_, strict=True):
-        turn = f"{'from' if direction >= 0 else 'below'} {point:.4g}: {positive}"
-        turn = "never turns" if np.isnan(point) else turn
+        turn = "never" if np.isnan(point) else f"{'from' if direction >= 0 else 'below'} {point:.4g}"
         strict = "" if np.isnan(severity) else f"  severity {severity:+.2g}"
         space = " " * (width - cell_width(name))
-        lines.append(line(f"  {name}{space}  {turn:<18} {auc:.2f}  {_bars(table)}{strict}"))
+        lines.append(line(f"  {name}{space}  {turn:<12} {auc:.2f}  {_bars(table)}{strict}"))
     if model.scale_or_classes_ < _TWO_CLASSES:
         lines.append(
             sentence(
@@ -36,7 +35,9 @@ def number_lines(model: Any, votes: Votes) -> list[Any]:
                 "(--positive-from); labels of about 40 items would set it (--anchors)."
             )
         )
-    lines.append(sentence("Figures of single voters and of groups are those of votes cut where each voter turns."))
+    lines.append(
+        sentence("Accuracies of single voters, tests and effective votes are of votes cut where each voter turns.")
+    )
     return lines
 
 

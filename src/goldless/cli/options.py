@@ -221,6 +221,16 @@ def sizes(text: str) -> list[int]:
     return found
 
 
+class _Kind(click.ParamType):
+    """What votes are, of all voters or of one: ``scores``, or ``judge=ordinal``."""
+
+    name = "kind"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        voter, _, kind = str(value).rpartition("=")
+        return voter, choice("auto", "labels", "ordinal", "probabilities", "scores").convert(kind, param, ctx)
+
+
 def delimiter(text: str) -> str:
     """Read one character, or its name."""
     text = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}.get(text, text)
@@ -232,7 +242,7 @@ def delimiter(text: str) -> str:
 # -- sections -----------------------------------------------------------------------------------------------
 
 _READING = "How the file is read (found out and stated, unless given)"
-_KNOWN = "What is known besides the votes"
+_KNOWN = "Known facts"
 _LARGE = "Votes that do not fit in memory"
 EVERY_VOTER = ""  # --lower-is-positive without a name
 
@@ -275,9 +285,11 @@ reading = _all(
     _read("--positive", metavar="LABEL", help="of two labels the one to call positive"),
     _read(
         "--kind",
-        type=choice("auto", "labels", "ordinal", "probabilities", "scores"),
-        default="auto",
-        help="what votes are: names of classes, or numbers for a positive class (default: look at them)",
+        type=_Kind(),
+        multiple=True,
+        metavar="[VOTER=]KIND",
+        help="what votes are: labels (names of classes), or numbers for a positive class: ordinal, probabilities or "
+        "scores (default auto: look at them); may be repeated for single voters",
     ),
     _read(
         "--lower-is-positive",

@@ -22,6 +22,7 @@ _SHARES = 6  # classes
 _BY_CLASS_UP_TO = 12  # classes
 _IN_PER_CENT_UP_TO = 3  # classes
 _BROAD = 84  # columns that groups, intervals and recalls of voters take side by side
+_VOTES_ON_ALL = 0.95  # of the items; of a voter with fewer votes it is said
 _INTERVALS_UP_TO = 6  # classes; with more there is no room for both in two columns
 _ADVISED = {
     "combined": "combined",
@@ -58,6 +59,7 @@ def inspect_screen(
     parts += [sentence(piece, bullet="•") for piece in advice]
     parts += [line(_EMPTY), _expected_table(summary)]
     if not quiet:
+        parts += [sentence(gaps, _QUIET) for gaps in map(_gaps, answer["expected"]) if gaps]
         parts.append(sentence(f"{answer['on_real_panels']} {_tests(summary)}", _QUIET))
         lacking = summary["diagnosis"]["said_without"]
         if len(lacking) > _LACKING:
@@ -102,6 +104,14 @@ def _expected_table(summary: dict[str, Any]) -> Any:
     title = f"How sure: balanced accuracy (chance: {100 * chance:.3g} %)"
     header = [title, "real panels", "model", *(["true"] if truth else [])]
     return table(header, rows, align="<>>>" if truth else "<>>", styles=styles)
+
+
+def _gaps(row: dict[str, Any]) -> str:
+    """Say of a voter that is to label all items how few of them it votes on."""
+    if row["coverage"] is None or row["coverage"] >= _VOTES_ON_ALL:
+        return ""
+    name = shortened(clean(row["detail"]))
+    return f"{name} votes on {percent(row['coverage'], 0)} of items; the others count as guesses of it."
 
 
 def _tests(summary: dict[str, Any]) -> str:

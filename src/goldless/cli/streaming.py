@@ -78,6 +78,7 @@ def combine_stream(arguments: Options) -> None:
             warnings.simplefilter("always")
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))
     warned = [str(warning.message) for warning in (*caught, *caught_later)]
+    warned += labels.formulas_in_file(arguments.output)
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
     if arguments.truth is not None and score is None:
@@ -121,7 +122,8 @@ def _cluster(arguments: Options) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise ValueError("--engine dask needs Dask: pip install 'dask[distributed]' pandas") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # what is lost is said once, by us
+    for name in ("distributed", "distributed.client"):  # Dask gives each a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what is lost is said once, by us
     try:
         client = Client(arguments.scheduler, timeout="10s") if arguments.scheduler else Client(dashboard_address=None)
     except OSError as error:

@@ -110,13 +110,21 @@ def reading_options(arguments: Options) -> dict[str, Any]:
         "missing": [*arguments.missing, *(TIES if arguments.tie == "missing" else ())],
         "positive": arguments.positive,
         "classes": None if arguments.classes is None else [label.strip() for label in arguments.classes.split(",")],
-        "kind": arguments.kind,
+        "kind": _kind(arguments.kind),
         "lower_is_positive": _lower_is_positive(arguments.lower_is_positive),
         "positive_from": arguments.positive_from,
         "delimiter": arguments.delimiter,
         "header": False if arguments.no_header else None,
         "encoding": arguments.encoding,
     }
+
+
+def _kind(given: Sequence[tuple[str, str]]) -> str | dict[str, str]:
+    """Return what votes are: of all voters, or of those that are named."""
+    of_all = [kind for voter, kind in given if not voter]
+    if len(of_all) > 1 or (of_all and len(given) > 1):
+        raise ValueError("--kind: say one kind for all voters, or VOTER=KIND for each that is to be read otherwise")
+    return of_all[0] if of_all else dict(given) or "auto"
 
 
 def _lower_is_positive(voters: Sequence[str]) -> bool | list[str]:
@@ -158,7 +166,8 @@ def same_file(arguments: Options) -> str:
         for value in given if isinstance(given, tuple) else [given]:
             option = "--as" if name == "format" else f"--{name.replace('_', '-')}"
             words += [] if value is None else [option, str(value)]
-    words += [] if arguments.kind == "auto" else ["--kind", arguments.kind]
+    for voter, kind in arguments.kind:
+        words += ["--kind", f"{voter}={kind}" if voter else kind]
     words += [] if arguments.repeats == "refuse" else ["--repeats", arguments.repeats]
     for voter in arguments.lower_is_positive:
         words += ["--lower-is-positive", *([] if voter == EVERY_VOTER else [voter])]

@@ -120,7 +120,7 @@ def diagnose(
     rng = np.random.default_rng(random_state)
     seeds = rng.spawn(5)
     drawn = in_memory(model, X)
-    panel = PanelVotes.of(*as_labels(model, drawn.votes), sample_weight)
+    panel = PanelVotes.of(*as_labels(drawn.model, drawn.votes), sample_weight)
     uncertainty = Uncertainty(panel)
     without: dict[str, str] = {}
     if resamples is None:
@@ -171,10 +171,10 @@ def diagnose(
     cannot_tell = what_is_open(panel, alternatives, questions, expected["combined"].balanced_accuracy)
     if panel.unseen:
         cannot_tell = [panel.unseen, *cannot_tell]
-    if drawn.remark:
+    use, advice, said = verdict(panel, expected, cannot_tell, (independence, fit), public)
+    if drawn.remark:  # no reason to doubt the labels
         cannot_tell = [*cannot_tell, drawn.remark]
     copies = tuple((voter, int(of)) for voter, of in enumerate(panel.latent.copy_of.tolist()) if of != voter)
-    use, advice, said = verdict(panel, expected, cannot_tell, (independence, fit), public)
     return Diagnosis(
         verdict=said,
         use=use,

@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from goldless.maths.em import Dirichlet
-from goldless.maths.tree import TreeModel, log_rates
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel
 
 _BLOCK_CELLS = 1 << 22  # rows times parameters of one block
 _MOST_TOGETHER = 4000  # parameters; with more, each voter or group is taken as if the rates of the others were known
+_MOST_OF_GROUP = 1500  # parameters; with more, each row of it is taken as if the other rows were known
 
 
 class OfState(NamedTuple):
@@ -135,16 +137,28 @@ class PatternScores:
 
     @cached_property
     def parts(self) -> tuple[NDArray[np.int64], ...]:
-        """Sets of parameters whose information is taken together: all, or with too many one set a voter or group."""
+        """Sets of parameters whose information is taken together.
+
+        All; or with too many one set a voter or group; and of those with too many one set a row.
+        """
         if self.n_parameters <= _MOST_TOGETHER:
             return (np.arange(self.n_parameters),)
         place = {group: number for number, group in enumerate(self._own.tolist())}
-        found = []
+        found: list[NDArray[np.int64]] = []
         for group in range(self.model.n_groups):
-            members = self.columns_of_votes[self.model.groups == group].ravel()
-            latent = self.columns_of_latents[[place[group]] if group in place else []].ravel()
-            found.append(np.concatenate([members, latent]))
+            members = self.columns_of_votes[self.model.groups == group]
+            latent = self.columns_of_latents[[place[group]] if group in place else []]
+            rows = np.concatenate([members, latent]).reshape(-1, self._n_classes - 1)
+            found += list(rows) if rows.size > _MOST_OF_GROUP else [rows.ravel()]
         return (*found, self.columns_of_prior)
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The part of each parameter, and its place there."""
+        part_of, place = np.empty((2, self.n_parameters), dtype=np.int64)
+        for number, part in enumerate(self.parts):
+            part_of[part], place[part] = number, np.arange(len(part))
+        return part_of, place
 
     @cached_property
     def _rows(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
@@ -235,7 +249,7 @@ class PatternScores:
     @cached_property
     def observed_information(self) -> tuple[NDArray[np.float64], ...]:
         """Minus the second derivative of the log-likelihood (Louis 1982), a matrix for each of ``parts``."""
-        places = [_places(part, self.n_parameters) for part in self.parts]
+        part_of, place = self._places
         found = [np.zeros((len(part), len(part))) for part in self.parts]
         items = np.zeros(self.n_parameters)
         for block in self.blocks():
@@ -246,11 +260,10 @@ class PatternScores:
             for state, (columns, values) in enumerate(block.by_state):
                 terms.append((columns, values, counts * block.posterior[:, state]))
             terms += self._open_latents(block, counts)
-            for place, total in zip(places, found, strict=True):
-                for columns, values, weight in terms:
-                    _subtract_products(total, place[columns], values, weight)
-        for place, total in zip(places, found, strict=True):
-            self._add_rows(total, place, items)
+            for columns, values, weight in terms:
+                for part, chosen in _by_part(part_of[columns]):
+                    _subtract_products(found[part], place[columns[chosen]], values[:, chosen], weight)
+        self._add_rows(found, items)
         return tuple(found)
 
     def _items_of_rows(self, block: ScoreBlock, counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -288,22 +301,19 @@ class PatternScores:
                     terms.append((own, derivative, weight * block.latents[number, :, a, state]))
         return terms
 
-    def _add_rows(self, total: NDArray[np.float64], place: NDArray[np.int64], items: NDArray[np.float64]) -> None:
-        """Add the information of rows that were used on so many items: that of a multinomial."""
+    def _add_rows(self, found: list[NDArray[np.float64]], items: NDArray[np.float64]) -> None:
+        """Add to the parts the information of rows that were used on so many items: that of a multinomial."""
+        part_of, place = self._places
         for columns, rates in self._rows:
-            own = place[columns]
-            if own[0] >= 0:
-                total[np.ix_(own, own)] += items[columns[0]] * (np.diag(rates) - np.outer(rates, rates))
+            own = np.ix_(place[columns], place[columns])
+            found[part_of[columns[0]]][own] += items[columns[0]] * (np.diag(rates) - np.outer(rates, rates))
 
     def prior_information(self, prior: Dirichlet) -> tuple[NDArray[np.float64], ...]:
         """Minus the second derivative of the log prior, a matrix for each of ``parts``."""
         pseudo = np.full(self.n_parameters, prior.right + prior.wrong + prior.pooled)
         pseudo[self.columns_of_prior] = prior.items.sum()
-        found = []
-        for part in self.parts:
-            total = np.zeros((len(part), len(part)))
-            self._add_rows(total, _places(part, self.n_parameters), pseudo)
-            found.append(total)
+        found = [np.zeros((len(part), len(part))) for part in self.parts]
+        self._add_rows(found, pseudo)
         return tuple(found)
 
     # -- what follows from the parameters ---------------------------------------------------------------------
@@ -340,25 +350,20 @@ class PatternScores:
         return OfState(self.columns_of_prior, prior[:, None] * ((every[:, None] == every[1:]) - prior[1:]))
 
 
-def _places(part: NDArray[np.int64], n_parameters: int) -> NDArray[np.int64]:
-    """Return the place of each parameter in a part, -1 if it is not in it."""
-    place = np.full(n_parameters, -1)
-    place[part] = np.arange(len(part))
-    return place
+def _by_part(parts: NDArray[np.int64]) -> Iterator[tuple[int, Any]]:
+    """Yield the parts that columns belong to, each with the columns that do."""
+    if (parts == parts[0]).all():
+        yield int(parts[0]), slice(None)
+        return
+    order = np.argsort(parts, kind="stable")
+    for chosen in np.split(order, np.flatnonzero(np.diff(parts[order])) + 1):
+        yield int(parts[chosen[0]]), chosen
 
 
 def _subtract_products(
     total: NDArray[np.float64], place: NDArray[np.int64], values: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> None:
-    """Subtract the weighted sum of products of columns from a matrix; columns without a place are left out.
-
-    All weights have one sign.
-    """
-    kept = place >= 0
-    if not kept.all():
-        place, values = place[kept], values[:, kept]
-    if not len(place):
-        return
+    """Subtract the weighted sum of products of columns from a matrix; all weights have one sign."""
     scaled = values * np.sqrt(np.abs(weight))[:, None]
     products = scaled.T @ scaled  # of one array with itself: half the work
     if weight.sum() < 0:

@@ -18,7 +18,7 @@ from goldless.diagnosis.information import OfState, PatternScores
 from goldless.diagnosis.refit import PanelVotes
 from goldless.diagnosis.worth import label_shares
 from goldless.fitting.fitted import probabilities
-from goldless.maths.tree import log_odds, log_rates, probability
+from goldless.maths.rates import log_odds, log_rates, probability
 
 _Z = 1.959963984540054  # 95 %
 _SINGULAR = 1e-9

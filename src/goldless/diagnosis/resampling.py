@@ -13,8 +13,8 @@ from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, LARGEST_SEARCHED, Pan
 from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
 from goldless.fitting.fitted import probabilities
 from goldless.maths.correlations import effective_votes, uniqueness, within_class_correlations
+from goldless.maths.rates import log_rates
 from goldless.maths.structure.search import likely_partitions, search_structure
-from goldless.maths.tree import log_rates
 from goldless.progress import part, tell
 from goldless.votes.pairs import PairTables
 

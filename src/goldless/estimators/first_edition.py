@@ -11,7 +11,8 @@ from goldless.fitting.calibration import Calibration
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Alternative, Convergence, Fitted, Grouping, Settled
 from goldless.kernels.bits import pack_bits
-from goldless.maths.tree import LatentModel, TreeModel, independent_model
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import LatentModel, independent_model
 from goldless.votes.sample import VoteSample
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.errors import renamed, warn_user
 from goldless.estimators import incremental
 from goldless.estimators.base import check_is_fitted, items_of
+from goldless.estimators.sampled import in_memory
 from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.ask import Questions, questions_of
 from goldless.fitting.core import as_counts
@@ -417,8 +418,9 @@ class LatentSML(TreeEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_voters)
-            The votes of the fit. Rows that had an anchor are not asked again.
+        X : array-like, frame or source of shape (n_items, n_voters)
+            The votes of the fit. Rows that had an anchor are not asked again. Of votes that are not in memory items
+            are chosen from 65,536 drawn at random.
         n : int, default=20
             How many items to choose.
         sample_weight : array-like of int of shape (n_items,), optional
@@ -433,9 +435,11 @@ class LatentSML(TreeEstimator):
         >>> surer = gl.LatentSML().fit(X, anchors={row: y[row] for row in asked})
         """
         check_is_fitted(self)
-        votes = self._read(X, reset=False)
-        found = questions_of(self.fitted_, votes.codes, n, as_counts(sample_weight, votes.n_items))
-        return replace(found, items=None if votes.items is None else np.asarray(votes.items)[found.rows])
+        drawn = in_memory(self, X)
+        votes = self._read(drawn.votes, reset=False)
+        found = questions_of(drawn.model.fitted_, votes.codes, n, as_counts(sample_weight, votes.n_items))
+        items = None if votes.items is None else np.asarray(votes.items)[found.rows]
+        return replace(found, items=items, rows=found.rows if drawn.rows is None else drawn.rows[found.rows])
 
     def subset(self, voters: Iterable) -> Self:
         """Return a fitted estimator for some of the voters only, such as a panel from :meth:`select`.

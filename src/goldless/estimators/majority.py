@@ -12,7 +12,7 @@ from goldless.estimators.base import VoteEstimator
 from goldless.fitting.majority import fit_majority
 from goldless.fitting.numbers import consensus_of
 from goldless.kernels.sparse import Codes, codes_of_voters, tally
-from goldless.maths.tree import log_rates
+from goldless.maths.rates import log_rates
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -12,7 +12,8 @@ from goldless.fitting.core import as_counts
 from goldless.fitting.fitted import Fitted
 from goldless.io.encode import encode_truth
 from goldless.kernels.sparse import dense_codes
-from goldless.maths.tree import TreeModel, independent_model
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import independent_model
 from goldless.votes.pairs import PairTables
 
 if TYPE_CHECKING:

@@ -39,8 +39,22 @@ _KINDS: dict[str, Any] = {
 _AS_BYTES = ("|u1", "<f4")  # arrays of many small numbers
 _MANY_NUMBERS = 10_000  # more numbers of any type are written as bytes
 _NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
+_DAMAGE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    AssertionError,
+)
 _SUM_TOLERANCE = 1e-6
+_MOST_TEXT = 1 << 28  # bytes of an array of names: one long name makes all others as long
+# of arrays: c classes, m voters, s symbols, k voters that were compared
+_SHAPES = {"classes": "c", "voters": "m", "tie_order": "c", "informative": "m", "recall": "mc", "symbol_share": "ms"}
+_SHAPES_OF_GROUPING = {"covariance": "kk", "v_on": "m", "v_off": "m", "compared": "k"}
 _LARGEST = float(np.finfo(float).max)  # of a number that is not in an array
 
 
@@ -96,6 +110,10 @@ def _ask(estimator: Any) -> None:
     fitted = estimator.fitted_
     if not isinstance(fitted, Fitted):
         raise ValueError("it holds no fit")
+    _check_shapes(fitted)
+    for name in (*fitted.classes.tolist(), *(() if fitted.voters is None else fitted.voters.tolist())):
+        if not isinstance(name, bool | int | float | str):
+            raise TypeError("a label or the name of a voter is no plain value")
     settled = () if fitted.settled is None else fitted.settled.candidates
     for model in (fitted.model, *fitted.evidence, *settled):
         _check_sums(model)
@@ -105,6 +123,22 @@ def _ask(estimator: Any) -> None:
     nothing: Codes = empty if fitted.n_voters > MOST_COMPARED else empty.dense()
     if len(fitted.classes) != fitted.model.n_classes or estimator._label(nothing).shape != (1,):
         raise ValueError("what was learnt does not fit together")
+    if not np.isfinite(estimator._probability(nothing)).all():
+        raise ValueError("what was learnt gives no probabilities")
+
+
+def _check_shapes(fitted: Fitted) -> None:
+    """Raise if an array has another shape than its place asks for; what was not computed is empty."""
+    known = {"c": fitted.model.n_classes, "m": fitted.n_voters, "s": fitted.n_symbols}
+    places: list[tuple[Any, dict[str, str]]] = [(fitted, _SHAPES)]
+    if fitted.grouping is not None:
+        known["k"] = len(fitted.grouping.covariance)
+        places.append((fitted.grouping, _SHAPES_OF_GROUPING))
+    for part, shapes in places:
+        for name, letters in shapes.items():
+            array = getattr(part, name)
+            if array is not None and array.size and array.shape != tuple(known[letter] for letter in letters):
+                raise ValueError(f"{name} has the shape {array.shape}")
 
 
 def _check_sums(model: TreeModel) -> None:
@@ -119,6 +153,8 @@ def _check_sums(model: TreeModel) -> None:
     for name, total in sums.items():
         if not (np.abs(total - 1) < _SUM_TOLERANCE).all():
             raise ValueError(f"the probabilities of {name} do not sum to 1")
+        if (getattr(model, name) < 0).any():
+            raise ValueError(f"a probability of {name} is negative")
 
 
 def _encode(value: Any, name: str) -> Any:
@@ -199,6 +235,8 @@ def _array(values: Any, dtype: Any) -> np.ndarray:
     if dtype == "object" or dtype in _NUMBERS:
         return np.array(values, dtype=dtype)
     if isinstance(dtype, str) and dtype.startswith("<U"):
+        if len(values) * max((len(value) for value in values if isinstance(value, str)), default=0) * 4 > _MOST_TEXT:
+            raise ValueError("its names are too long")
         array = np.array(values, dtype=np.str_)
         if not np.array_equal(array, np.array(values, dtype=object)):
             raise TypeError("there are other values than strings")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,12 @@ ITEMS_DRAWN = 1 << 16  # a share of them has a standard error of at most 0.2 %
 
 
 class InMemory(NamedTuple):
-    """Votes in memory, which may be a sample.
+    """A model, and votes in memory, which may be a sample.
 
     Attributes
     ----------
+    model : estimator
+        What was given; its known labels are of the rows of these votes.
     votes : array-like, frame or Votes
         What was given, or the sample.
     rows : ndarray of shape (n_drawn,) or None
@@ -26,26 +29,33 @@ class InMemory(NamedTuple):
         That it is a sample, in a sentence; empty if it is none.
     """
 
+    model: Any
     votes: Any
     rows: NDArray[np.int64] | None = None
     remark: str = ""
 
 
 def in_memory(model: Any, X: Any) -> InMemory:
-    """Return votes as they are if they are in memory, else as many as fit: all, or a random sample."""
+    """Return votes as they are if they are in memory, else as many as fit: all, or a random sample.
+
+    Items with a known label are always there.
+    """
     if as_stream(X) is None:
-        return InMemory(X)
+        return InMemory(model, X)
     source = model._open(X, reset=False)
     if not isinstance(source, VoteSource):
-        return InMemory(source)
-    fitted = model.fitted_
-    if fitted.bins is not None or (fitted.facts is not None and len(fitted.facts.rows)):
-        what = "Numbers" if fitted.bins is not None else "A fit with known labels"
-        raise TypeError(f"{what} can be looked at with votes in memory only, an array or a frame.")
-    drawn = source.sample(ITEMS_DRAWN)
+        return InMemory(model, source)
+    facts = model.fitted_.facts
+    known = np.array([], dtype=np.int64) if facts is None else facts.rows
+    drawn = source.sample(ITEMS_DRAWN, known)
     if len(drawn.rows) == drawn.n_rows:
-        return InMemory(drawn.votes)
+        return InMemory(model, drawn.votes)
+    if len(known):
+        fitted = replace(model.fitted_, facts=replace(facts, rows=np.searchsorted(drawn.rows, known)))
+        model = type(model)(**model.get_params())
+        model.fitted_ = fitted
     return InMemory(
+        model,
         drawn.votes,
         drawn.rows,
         f"Read from a random sample of {len(drawn.rows):,} of {drawn.n_rows:,} items: tests and intervals are those "

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from goldless.estimators.base import VoteEstimator, check_is_fitted
 from goldless.fitting.calibration import Calibration
-from goldless.fitting.explain import Explanation, explain_patterns, spread_rows
+from goldless.fitting.explain import Explanation, explain_codes, explain_source
 from goldless.fitting.fitted import probabilities
-from goldless.kernels.sparse import SparseCodes, dense_codes
+from goldless.kernels.sparse import SparseCodes
 from goldless.maths.tree import TreeModel
-from goldless.votes.rows import PatternTable
+from goldless.votes.source import VoteSource
 from goldless.votes.sparse import MOST_COMPARED
 
 
@@ -86,8 +86,8 @@ class TreeEstimator(VoteEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_voters)
-            Votes in the classes known from fit; items need not be those of the fit.
+        X : array-like, frame or source of shape (n_items, n_voters)
+            Votes in the classes known from fit; items need not be those of the fit. A source is gone through once.
         unknown : {"error", "missing"}, default="error"
             What a label is that the fit never saw: an error that names its place, or no vote.
 
@@ -105,16 +105,16 @@ class TreeEstimator(VoteEstimator):
         array([-1,  3,  1])
         """
         check_is_fitted(self)
-        votes = self._read(X, reset=False, unknown=unknown)
-        fitted, codes = self.fitted_, votes.codes
-        if isinstance(codes, SparseCodes) and codes.n_voters > MOST_COMPARED:
+        votes, fitted = self._open(X, reset=False, unknown=unknown), self.fitted_
+        sparse = votes.lists if isinstance(votes, VoteSource) else isinstance(votes.codes, SparseCodes)
+        if sparse and votes.n_voters > MOST_COMPARED:
             raise ValueError(
-                f"explain says what each of up to {MOST_COMPARED} voters adds, and there are {codes.n_voters:,}: "
+                f"explain says what each of up to {MOST_COMPARED} voters adds, and there are {votes.n_voters:,}: "
                 "explain the model and the votes of some of them (subset)."
             )
-        table = PatternTable.of(dense_codes(codes), fitted.n_symbols)
-        why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.printed)
-        return replace(spread_rows(why, table.inverse), items=votes.items, voters=fitted.voters)
+        if isinstance(votes, VoteSource):
+            return replace(explain_source(fitted, votes), voters=fitted.voters)
+        return replace(explain_codes(fitted, votes.codes), items=votes.items, voters=fitted.voters)
 
     # -- what was learnt ------------------------------------------------------------------------------------
 

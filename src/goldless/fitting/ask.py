@@ -19,7 +19,8 @@ from goldless.fitting.settling import LARGEST_RATIO, candidate_models, habitual_
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
 from goldless.maths.em import Dirichlet
 from goldless.maths.ordered import STRENGTH
-from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel, merge_copies
 from goldless.shown import Shown
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.tree import TreeModel, log_odds, probability
+from goldless.maths.rates import log_odds, probability
+from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
 

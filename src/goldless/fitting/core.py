@@ -16,7 +16,8 @@ from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate, covariance_of_values
 from goldless.maths.ordered import midranks_of
 from goldless.maths.structure.prices import items_to_share
-from goldless.maths.tree import TreeModel, embed
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import embed
 from goldless.votes.counted import CountedVotes
 from goldless.votes.pairs import PairTables
 from goldless.votes.passes import VoteSums
@@ -107,7 +108,7 @@ class FitVotes:
     @property
     def shown_covariance(self) -> NDArray[np.float64]:
         """Covariance of these voters."""
-        if self.shown is not None:
+        if self.shown is not None or (self.unseen is None and len(self.voters) == self.votes.n_voters):
             return self.covariance.covariance
         return self._covariance_of(self.counted.sketch.pairs, np.arange(self.votes.n_voters)).covariance
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.fitting.calibration import Calibration
-from goldless.fitting.fitted import probabilities
-from goldless.kernels.sparse import dense_codes
-from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.fitting.fitted import Fitted, probabilities
+from goldless.kernels.sparse import Codes, dense_codes
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel, merge_copies
 from goldless.shown import Shown
+from goldless.votes.rows import PatternTable
+from goldless.votes.source import VoteSource, names_in
 
 _CHUNK_ROWS = 4096
+_MOST_HELD = 1 << 31  # bytes
 _NOT_BY_ITEM = ("groups", "items", "voters")
 
 
@@ -216,12 +222,40 @@ def _entropy(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return -(clipped * np.log2(clipped)).sum(axis=-1)
 
 
+def explain_codes(fitted: Fitted, codes: Codes) -> Explanation:
+    """Explain rows of codes by what a fit learnt."""
+    table = PatternTable.of(dense_codes(codes), fitted.n_symbols)
+    why = explain_patterns(fitted.model, table.codes, fitted.log_likelihood(table.codes), fitted.printed)
+    return spread_rows(why, table.inverse)
+
+
+def explain_source(fitted: Fitted, source: VoteSource) -> Explanation:
+    """Explain all items of a source, in one pass over it."""
+    parts, names, held = list[Explanation](), list[Any](), 0
+    for why, beside in source.rows(partial(_explain_rows, fitted)):
+        parts.append(why)
+        names.extend(() if beside.items is None else names_in(beside.items))
+        held += why.by_group.nbytes
+        if held > _MOST_HELD:
+            raise ValueError(
+                f"explain holds a number for each of {why.by_group.shape[1]:,} groups and every item, and there are "
+                "too many items for that: explain those in question, as next_to_label or an audit names them."
+            )
+    whole = _by_item(parts[0], lambda name: np.concatenate([getattr(part, name) for part in parts]))
+    return replace(whole, items=np.array(names, dtype=object) if names else None)
+
+
+def _explain_rows(fitted: Fitted, rows: Any) -> Explanation:
+    return explain_codes(fitted, rows.codes)
+
+
 def spread_rows(explanation: Explanation, inverse: NDArray[np.int64]) -> Explanation:
     """Return the explanation of every item from that of the distinct patterns."""
-    fields: dict[str, Any] = vars(explanation)
-    return Explanation(
-        **{
-            name: value if name in _NOT_BY_ITEM or np.ndim(value) == 0 else value[inverse]
-            for name, value in fields.items()
-        }
-    )
+    return _by_item(explanation, lambda name: getattr(explanation, name)[inverse])
+
+
+def _by_item(explanation: Explanation, make: Callable[[str], NDArray]) -> Explanation:
+    """Return an explanation with other values of what it says of each item."""
+    by_item = [name for name, value in vars(explanation).items() if name not in _NOT_BY_ITEM and np.ndim(value) > 0]
+    made: dict[str, Any] = {name: make(name) for name in by_item}
+    return replace(explanation, **made)

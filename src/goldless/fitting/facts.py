@@ -60,7 +60,7 @@ class KnownLabels:
                 f"got {self.n_given}."
             )
         if len(self.rows) and self.rows[-1] >= n_rows:
-            raise ValueError(f"anchors name rows 0 to {n_rows - 1} of X, got {self.rows[-1]}.")
+            raise ValueError(f"anchors must map row numbers (0 to {n_rows - 1}) to labels, got row {self.rows[-1]}.")
 
     def codes(self, classes: NDArray) -> NDArray[np.int8]:
         """Return the codes of the labels, shape (n_known,)."""

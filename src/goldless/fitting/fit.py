@@ -130,7 +130,7 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     groups = np.arange(votes.sums.n_voters)
     options = seen_if(votes, options)
     votes = add_unseen(votes, options)
-    fit = fit_given(votes, options, groups, covariance_misfit(votes.covariance))
+    fit = fit_given(votes, options, groups, covariance_misfit(votes.covariance), calibrates=False)
     model = fit.result.model
     line, separation, cut = None, None, 0.0
     if votes.ranked is not None:

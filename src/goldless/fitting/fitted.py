@@ -15,7 +15,9 @@ from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
 from goldless.fitting.risk import ENOUGH_LABELS, Risk
 from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
-from goldless.maths.tree import TreeModel, log_rates, merge_copies
+from goldless.maths.ordered import share_above
+from goldless.maths.rates import log_rates
+from goldless.maths.tree import TreeModel, merge_copies
 from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 from goldless.votes.sample import VoteSample
@@ -436,7 +438,17 @@ class Fitted:
             patterns=None,
             bins=None if self.bins is None else self.bins.subset(columns),
             symbol_share=None if self.symbol_share is None else self.symbol_share[columns],
+            number_cut=self._number_cut_of(model, columns),
         )
+
+    def _number_cut_of(self, part: TreeModel, columns: NDArray[np.int64]) -> float:
+        """Return the cut of some of the voters: as many items of the sample are positive as by that of all."""
+        if not self.number_cut or self.sample is None:
+            return 0.0
+        codes, items = self.sample.codes, self.sample.n_items @ self.sample.weights.astype(np.float64)
+        positive = self.model.log_likelihood_ratio(codes) > self.number_cut
+        of_part = part.log_likelihood_ratio(np.ascontiguousarray(codes[:, columns]))
+        return share_above(of_part, items, float(items @ positive / items.sum()))
 
 
 def emission_leans(confusion: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -67,9 +67,17 @@ class GroupsFit:
 
 
 def fit_given(
-    votes: FitVotes, options: FitOptions, groups: NDArray[np.int64], overdispersion: float, finish: bool = True
+    votes: FitVotes,
+    options: FitOptions,
+    groups: NDArray[np.int64],
+    overdispersion: float,
+    finish: bool = True,
+    calibrates: bool = True,
 ) -> GroupsFit:
-    """Estimate the parameters for given groups; the prior on the class balance may give way."""
+    """Estimate the parameters for given groups; the prior on the class balance may give way.
+
+    Probabilities are calibrated by a fit with a free balance, if they are and the fit is finished.
+    """
     sums = votes.sums
     prior = start_prior(votes, options, groups, overdispersion)
     if votes.ranked is not None:
@@ -90,7 +98,8 @@ def fit_given(
         prior = replace(prior, known_prior=even, pooled=0.0)
         fit = Balanced(solver.run(start_of(sums, groups, prior, of_all), prior), prior)
     elif isinstance(options.balance_prior, str):
-        fit = fit_balanced(solver, start, prior, sums.n_items if of_all else sums.table.n_items, overdispersion)
+        n_items = sums.n_items if of_all else sums.table.n_items
+        fit = fit_balanced(solver, start, prior, n_items, overdispersion, calibrates and finish)
     else:
         fit = Balanced(solver.run(start, prior), prior)
     on_table = fit.result
@@ -111,7 +120,7 @@ def _fit_ranked(
     solver = Solver.of(votes.sums, options.max_iter, options.tol)
     start = start_of(votes.sums, groups, prior)
     if prior.known_prior is None and isinstance(options.balance_prior, str):
-        fit = fit_balanced(solver, start, prior, votes.table.n_items, overdispersion)
+        fit = fit_balanced(solver, start, prior, votes.table.n_items, overdispersion, calibrates=False)
     else:
         fit = Balanced(solver.run(start, prior), prior)
     result = solver.finish(fit.result, fit.prior) if finish else fit.result

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from goldless.fitting.core import FitVotes
 from goldless.fitting.fitted import Fitted, probabilities
 from goldless.kernels.sparse import Codes, weighted_votes
-from goldless.maths.tree import log_rates
+from goldless.maths.rates import log_rates
 from goldless.votes.engine import added
 from goldless.votes.sample import VoteSample
 

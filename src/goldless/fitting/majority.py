@@ -14,7 +14,7 @@ from goldless.fitting.fitted import Fitted
 from goldless.fitting.solve import start_of
 from goldless.kernels.sparse import Codes, tally, weighted_votes
 from goldless.maths.em import Dirichlet
-from goldless.maths.tree import independent_model
+from goldless.maths.tree_makers import independent_model
 
 
 def fit_majority(votes: FitVotes) -> Fitted:

@@ -16,7 +16,8 @@ from goldless.maths.spectral import (
     rates_from_loadings,
     spectral_loadings,
 )
-from goldless.maths.tree import LatentModel, TreeModel, independent_rates
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import LatentModel, independent_rates
 from goldless.votes.passes import InMatrix, VoteSums, third_moment_sums
 
 IMBALANCE_METHODS = ("restricted", "tensor", "restricted-as-published")

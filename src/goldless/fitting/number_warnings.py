@@ -11,6 +11,7 @@ from goldless.fitting.fitted import Fitted
 from goldless.fitting.groups import can_be_searched
 from goldless.fitting.number_facts import auc_of, direction_of
 from goldless.fitting.numbers import consensus_of
+from goldless.maths.ordered import share_above
 from goldless.votes.votes import voter_name
 from goldless.words import listed
 
@@ -38,7 +39,10 @@ def warn_about_numbers(votes: FitVotes, fitted: Fitted, evidence: NDArray[np.flo
         warn_user(f"{votes.n_items} items for {n_voters} voters: too few to find groups from numbers (10 a voter).")
     table = votes.counted.sketch.table
     labels = fitted.decide(evidence)
-    otherwise = (consensus_of(fitted, table.codes) > 0.5) != (labels == 1)
+    consensus, counts = consensus_of(fitted, table.codes), table.counts.astype(np.float64)
+    stated = votes.ranked is not None and votes.ranked.class_prior is not None
+    cut = share_above(consensus, counts, float(counts @ (labels == 1) / counts.sum())) if stated else 0.5
+    otherwise = (consensus > cut) != (labels == 1)
     share = float(table.counts @ otherwise / max(table.n_items, 1))
     if share > _DISAGREEMENT:
         warn_user(

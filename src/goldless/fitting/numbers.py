@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from goldless.fitting.fitted import Fitted
 from goldless.kernels.number_codes import count_by_parent, mean_by_group
 from goldless.maths.em import ExpectedCounts
-from goldless.maths.ordered import Ordered, midranks_of
-from goldless.maths.tree import TreeModel, independent_model
+from goldless.maths.ordered import Ordered, midranks_of, share_above
+from goldless.maths.tree import TreeModel
+from goldless.maths.tree_makers import independent_model
 from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 
@@ -93,18 +94,6 @@ class RankedVotes:
         return row_means(codes, self.midranks)
 
 
-def share_above(values: NDArray[np.float64], counts: NDArray[np.float64], share: float) -> float:
-    """Return the number above which this share of the values lies."""
-    order = np.argsort(-values, kind="stable")
-    total = np.cumsum(counts[order])
-    position = int(np.searchsorted(total, share * total[-1], side="right"))
-    if position == 0:
-        return float(values[order[0]]) + 1.0
-    if position == len(order):
-        return float(values[order[-1]]) - 1.0
-    return float(values[order[position - 1]] + values[order[position]]) / 2
-
-
 def consensus_of(fitted: Fitted, codes: NDArray[np.int8]) -> NDArray[np.float64]:
     """Return the mean midrank of each row, from 0 to 1; one half where the user cuts, and without a vote."""
     assert fitted.bins is not None
@@ -137,8 +126,9 @@ def soft_votes(ordered: Ordered, table: PatternTable, groups: NDArray[np.int64])
     codes, counts = table.codes, table.weights
     n_groups, n_symbols = int(groups.max()) + 1, ordered.positive.shape[1]
     units = means_by_group(codes, ordered.positive, groups, np.nan)
-    hub = np.nan_to_num(units).sum(axis=1) / np.maximum((~np.isnan(units)).sum(axis=1), 1)
-    hub = np.where(np.isnan(units).all(axis=1), 0.5, hub)
+    voted = ~np.isnan(units)
+    n_voted = voted.sum(axis=1)
+    hub = np.where(n_voted > 0, np.where(voted, units, 0.0).sum(axis=1) / np.maximum(n_voted, 1), 0.5)
     ranked = weighted_ranks if ordered.by_rank else lambda values, _: values
     own = np.flatnonzero(np.bincount(groups, minlength=n_groups) >= 2)
     # the states of the hub, then those of the latents of groups

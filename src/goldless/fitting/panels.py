@@ -1,7 +1,4 @@
-"""Panels of a fit: names and costs become columns, and chosen columns become names.
-
-Voters that say numbers are judged by votes cut where each of them turns.
-"""
+"""Panels of a fit: names and costs become columns, and chosen columns become names."""
 
 from __future__ import annotations
 
@@ -16,7 +13,8 @@ from goldless.families import families_of
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.number_votes import cut_fit
 from goldless.maths.correlations import effective_votes_of
-from goldless.maths.panels import Panel, PanelChooser, judge_of, worth_their_cost
+from goldless.maths.ordered import midranks_of
+from goldless.maths.panels import ClassesJudge, Judge, Panel, PanelChooser, judge_of, worth_their_cost
 from goldless.shown import Shown
 
 
@@ -48,7 +46,6 @@ def choose_panel(
     families: Any = None,
 ) -> NDArray:
     """Return the voters of a panel of k, or of the best panel within a budget."""
-    fitted = cut_fit(fitted)
     n_voters = fitted.n_voters
     of_voters = families_of([str(name) for name in fitted.names_of(np.arange(n_voters))], families)
     forced, barred = _forced(fitted, include, exclude)
@@ -84,7 +81,6 @@ def worthwhile_panels(
     fitted: Fitted, cost: Mapping | ArrayLike | None, include: Iterable, exclude: Iterable
 ) -> Panels:
     """Return the panels that no cheaper one equals, cheapest first."""
-    fitted = cut_fit(fitted)
     forced, barred = _forced(fitted, include, exclude)
     if len(barred) == fitted.n_voters:
         raise ValueError("all voters are excluded")
@@ -98,7 +94,6 @@ def judge_panels(
     fitted: Fitted, panels: Iterable[Iterable], cost: Mapping | ArrayLike | None = None
 ) -> tuple[Panel, ...]:
     """Return given panels with what can be expected of them."""
-    fitted = cut_fit(fitted)
     prices = np.ones(fitted.n_voters) if cost is None else costs_of(fitted, cost)
     none = np.array([], dtype=np.int64)
     chooser = _chooser(fitted, prices, none, none)
@@ -107,8 +102,9 @@ def judge_panels(
 
 def _judged(fitted: Fitted, chooser: PanelChooser, panels: Iterable[list[int]]) -> list[Panel]:
     """Return panels of columns with what can be expected of them."""
-    assert fitted.sample is not None
-    echo = fitted.sample.echo()
+    votes = cut_fit(fitted).sample  # how far voters err together is a question of votes, not of numbers
+    assert votes is not None
+    echo = votes.echo()
     return [_judge(fitted, chooser, echo, voters) for voters in panels]
 
 
@@ -126,9 +122,10 @@ def _judge(
 
 def _combined_accuracy(fitted: Fitted, voters: list[int]) -> float:
     """Return the expected balanced accuracy of the model's own combination of some voters, a tie as half right."""
-    assert fitted.sample is not None
-    sample = fitted.sample.subset(voters)
-    evidence = fitted.model.subset(np.array(voters)).class_evidence(sample.codes)
+    part = fitted.subset(voters)
+    sample = part.sample
+    assert sample is not None
+    evidence = part.model.class_evidence(sample.codes) - part.number_cut * np.arange(part.n_classes)
     best = evidence == evidence.max(axis=1, keepdims=True)
     right = best / best.sum(axis=1, keepdims=True)
     return float((sample.weights.astype(np.float64) * right.T).sum(axis=1).mean())
@@ -188,8 +185,20 @@ def _chooser(
     ordered = [voter for voter in _by_accuracy(fitted).tolist() if voter in set(pool)]
     if fitted.sample is None:
         raise ValueError(f"panels are judged voter by voter, and {fitted.n_voters:,} are too many: take a subset.")
-    judge = judge_of(fitted.sample.codes, fitted.sample.weights, fitted.confusion)
-    return PanelChooser(judge, prices, forced, np.array(ordered, dtype=np.int64), families)
+    return PanelChooser(_judge_of(fitted), prices, forced, np.array(ordered, dtype=np.int64), families)
+
+
+def _judge_of(fitted: Fitted) -> Judge:
+    """Return the judge of panels: of numbers as they are, unless the user cuts them."""
+    if fitted.bins is None or fitted.bins.positive_from is not None:
+        fitted = cut_fit(fitted)
+        assert fitted.sample is not None
+        return judge_of(fitted.sample.codes, fitted.sample.weights, fitted.confusion)
+    assert fitted.sample is not None
+    assert fitted.symbol_share is not None
+    ranks = midranks_of(fitted.symbol_share)
+    shares = np.stack([1 - ranks, ranks], axis=1)
+    return ClassesJudge(fitted.sample.codes, fitted.sample.weights, fitted.model.confusion, shares)
 
 
 def _by_accuracy(fitted: Fitted) -> NDArray[np.int64]:

@@ -11,7 +11,8 @@ from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Fitted, probabilities
 from goldless.fitting.numbers import RankedVotes, scale_or_classes
 from goldless.kernels.sparse import codes_of_voters, dense_codes
-from goldless.maths.tree import TreeModel, probability
+from goldless.maths.rates import probability
+from goldless.maths.tree import TreeModel
 
 
 def number_line(

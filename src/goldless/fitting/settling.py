@@ -18,8 +18,9 @@ from goldless.kernels.sparse import codes_of_voters
 from goldless.maths.checks import relabel
 from goldless.maths.em import Dirichlet
 from goldless.maths.ordered import auc_of
+from goldless.maths.rates import log_rates
 from goldless.maths.structure.partitions import rerootings
-from goldless.maths.tree import TreeModel, log_rates
+from goldless.maths.tree import TreeModel
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows

@@ -70,9 +70,9 @@ class Solver:
             return cls(votes.expect, None, max_iter, tol)
         return cls(votes.expect_table, None if votes.engine is None else votes.expect, max_iter, tol)
 
-    def run(self, start: TreeModel, prior: Dirichlet) -> EMResult:
-        """Run EM on the table."""
-        return run_em(start, self.on_table, prior=prior, max_iter=self.max_iter, tol=self.tol)
+    def run(self, start: TreeModel, prior: Dirichlet, worth: float = 0.0) -> EMResult:
+        """Run EM on the table, as long as a rise of the log-likelihood by ``worth`` can be hoped for."""
+        return run_em(start, self.on_table, prior=prior, max_iter=self.max_iter, tol=self.tol, worth=worth)
 
     def finish(self, result: EMResult, prior: Dirichlet) -> EMResult:
         """Go on with EM from the optimum on a sample to that on all votes."""
@@ -97,7 +97,12 @@ class FreeFit:
 
 
 def free_balance(
-    solve: Callable[..., EMResult], n_items: int, log_likelihood: float, prior: Dirichlet, overdispersion: float
+    solve: Callable[..., EMResult],
+    n_items: int,
+    log_likelihood: float,
+    prior: Dirichlet,
+    overdispersion: float,
+    calibrates: bool = True,
 ) -> FreeFit | None:
     """Fit again with a free class balance, and say if the votes ask for it; None if too few items were seen.
 
@@ -119,18 +124,21 @@ def free_balance(
         Of the fit with the prior.
     prior : Dirichlet
     overdispersion : float
+    calibrates : bool
+        Whether the free fit is of use also where it is not asked for; else ``solve(prior=..., worth=...)`` may stop
+        once it can no longer be.
     """
     n_classes = len(prior.items)
     needed = 2 * _BALANCE_PRIOR_ITEMS * overdispersion / n_classes
     free = prior.with_balance(FREE_BALANCE)
     if n_items < _BALANCE_PRIOR_ITEMS * overdispersion or prior.balance <= FREE_BALANCE:
         return None
-    fitted = solve(prior=free)
+    price = overdispersion * (n_classes - 1) * np.log(n_items) / 2
+    fitted = solve(prior=free) if calibrates else solve(prior=free, worth=price)
     fewest = n_items * float(fitted.model.class_prior.min())
     if fewest < _ENOUGH_TO_CALIBRATE * needed:
         return None
     gain = fitted.log_likelihood - log_likelihood
-    price = overdispersion * (n_classes - 1) * np.log(n_items) / 2
     return FreeFit(fitted, free, gain > price and fewest >= needed)
 
 
@@ -144,7 +152,7 @@ class Balanced:
     prior : Dirichlet
         What is left of the prior.
     free : TreeModel or None
-        The model with a free balance, where it could be fitted and was not asked for.
+        The model with a free balance, where it could be fitted, was not asked for, and calibrates.
     """
 
     result: EMResult
@@ -166,12 +174,13 @@ def start_of(votes: VoteSums, groups: NDArray[np.int64], prior: Dirichlet, of_al
     return prior.maximise(soft_votes(prior.ordered, votes.table, groups))
 
 
-def fit_balanced(solver: Solver, start: TreeModel, prior: Dirichlet, n_items: int, overdispersion: float) -> Balanced:
+def fit_balanced(
+    solver: Solver, start: TreeModel, prior: Dirichlet, n_items: int, overdispersion: float, calibrates: bool
+) -> Balanced:
     """Run EM on the table, and free the class balance if the votes ask for it."""
     held = solver.run(start, prior)
-    free = free_balance(partial(solver.run, held.model), n_items, held.log_likelihood, prior, overdispersion)
-    if free is None:
-        return Balanced(held, prior)
-    if free.asked_for:
+    again = partial(solver.run, held.model)
+    free = free_balance(again, n_items, held.log_likelihood, prior, overdispersion, calibrates)
+    if free is not None and free.asked_for:
         return Balanced(free.result, free.prior)
-    return Balanced(held, prior, free.result.model)
+    return Balanced(held, prior, free.result.model if free is not None and calibrates else None)

@@ -55,6 +55,15 @@ class LabelTable:
         places = np.argwhere(self.codes(Alphabet(as_classes([label, label]))) >= 0)
         return f" in {self.place(*places[0])}"
 
+    def head(self, n_rows: int) -> LabelTable:
+        """Return the first rows."""
+        if n_rows >= self.shape[0]:
+            return self
+        if self.arrow is not None:
+            return table_of_frame(self.arrow.slice(0, n_rows)) or self
+        ((_, values),) = self.blocks()
+        return table_of_array(values[:n_rows])
+
     def labels(self) -> set:
         """Return the distinct labels, missing ones perhaps among them."""
         if self.arrow is not None:

@@ -86,10 +86,25 @@ def open_dask(
     return VoteSource(alphabet, voters, n_voters, open_in, memory_limit)
 
 
+def levels_on_cluster(files: FileVotes, rules: LabelRules, client: Any) -> list[Levels]:
+    """Count the answers of every voter of files of numbers, each piece where a worker reads it."""
+    count = partial(_levels_of_piece, replace(files, pieces=[]), rules)
+    counted = client.gather([client.submit(count, piece, pure=False) for piece in _pieces_of(files)])
+    return reduce(added_levels, filter(None, counted))
+
+
+def _levels_of_piece(files: FileVotes, rules: LabelRules, piece: Piece) -> list[Levels] | None:
+    counted = [levels_of(table, rules) for table in replace(files, pieces=[piece]).tables(rules)]
+    return reduce(added_levels, counted) if counted else None
+
+
+def _pieces_of(files: FileVotes) -> list[Piece]:
+    return [piece for file in files.pieces for piece in list_pieces(file.path, by_row_group=True) or ()]
+
+
 def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | None) -> VoteSource:
     """Return files as a source whose pieces (row groups of Parquet, whole files of other kinds) workers read."""
-    pieces = [piece for file in files.pieces for piece in list_pieces(file.path, by_row_group=True) or ()]
-    submit = partial(client.submit, pure=False)
+    pieces, submit = _pieces_of(files), partial(client.submit, pure=False)
 
     def open_in(alphabet: Alphabet) -> Passes:
         read = replace(files, alphabet=alphabet)

@@ -68,7 +68,7 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
     judged = judge_labels(labels, integers)
     if judged != "grades":
         return judged
-    codes = ranks_as_codes(answers_of(table, rules)[:JUDGED_ITEMS], labels)
+    codes = ranks_as_codes(answers_of(table.head(JUDGED_ITEMS), rules), labels)
     return "ordinal" if are_in_order(codes, len(labels)) else "labels"
 
 

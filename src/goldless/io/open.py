@@ -209,15 +209,14 @@ class VoteStream:
             else:
                 return self._open_long(files, options, self.client)
         if files is not None and files.alphabet is None:
-            if self.client is not None:
-                files = None  # a cluster takes numbers from frames
-            else:
-                files = replace(files, alphabet=_alphabet_of_files(files, options.rules, bins))
+            files = replace(files, alphabet=_alphabet_of_files(files, options.rules, bins, self.client))
         if files is None:
             found = read_table(self.source, options)
             self._say(found.notes)
             return found.votes if bins is None else encode_by_bins(found.votes, options.rules, classes, bins)
         self._say(files.notes)
+        # what is no voter stays none, also where labels are looked at in another way, as by a fitted model
+        self._options = replace(self._options, ignore=self._options.ignore | files.left_out)
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
 
@@ -302,13 +301,18 @@ def _alphabet_of_numbers(first: Any, blocks: Callable[[], Iterable[Any]], rules:
     return alphabet_of_levels(levels_of_blocks(blocks(), rules), kinds, columns_of(first)[0], rules)
 
 
-def _alphabet_of_files(files: FileVotes, rules: LabelRules, bins: Bins | None) -> NumberAlphabet:
+def _alphabet_of_files(files: FileVotes, rules: LabelRules, bins: Bins | None, client: Any) -> NumberAlphabet:
     """Return the alphabet of files of numbers: of bins that are known, or cut after a pass over all rows."""
     if bins is not None:
         return NumberAlphabet.of(rules.classes, bins, rules, text=True)  # type: ignore[arg-type]
     first = next(files.tables(rules))
     kinds = kinds_of_block(first, rules) or ("scores",) * len(files.voters)
-    levels = levels_of_blocks(files.tables(rules), rules)
+    if client is None:
+        levels = levels_of_blocks(files.tables(rules), rules)
+    else:
+        from goldless.io.dask import levels_on_cluster
+
+        levels = levels_on_cluster(files, rules, client)
     found = alphabet_of_levels(levels, kinds, np.array(files.voters, dtype=object), rules)
     return replace(found, text=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -98,6 +98,7 @@ _NOTED_BESIDE = {  # words in names of columns of numbers that stand beside vote
         "perplexity",
     ),
 }
+_FEW_WORDS = 2  # words among numbers, which may mean that a voter said nothing
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
 _OWN_VALUES = 3  # a column of so many values that no other has is no voter
 _MOST_WORDS = 1000  # distinct values of a column that are compared with those of others
@@ -367,7 +368,10 @@ def _metadata(columns: Sequence[Column]) -> list[Column]:
     """
     numeric = [column for column in columns if _is_numeric(column)]
     if len(numeric) == len(columns):
-        return _other_numbers(columns) or _strangers(columns)
+        left = _other_numbers(columns) or _strangers(columns)
+        # three scores on one scale, and more than there are labels: voters of both kinds
+        mixed = len(left) > max(len(columns) - len(left), 2) and _share_a_scale(left)
+        return [] if mixed else left
     texts = [column for column in columns if column not in numeric]
     words = [_words(column) for column in texts if len(column.values) <= MAX_CLASSES]
     sharing = sum(any(own & other for other in words if other is not own) for own in words)
@@ -455,9 +459,14 @@ def are_numbers(
         return False
     if said.are_numbers:
         return True
-    if not all(map(_is_numeric, filled)):
+    draft = rules.alphabet_draft(text=True)
+    voted = [[value for value in column.values if not draft.means_missing(value)] for column in filled]
+    words = {value for values in voted for value in values if not _is_a_number(value)}
+    if words:
+        if len(words) <= _FEW_WORDS and answers is None:
+            _refuse_words_among_numbers(filled, rules, sorted(words, key=str))
         return False
-    endless = next((c for c in filled if any(math.isinf(float(value)) for value in c.values)), None)
+    endless = next((c for c, v in zip(filled, voted, strict=True) if any(math.isinf(float(x)) for x in v)), None)
     if endless is not None:
         raise VotesError(
             "infinite",
@@ -465,8 +474,7 @@ def are_numbers(
             "nan-is-missing",
             {"column": endless.name},
         )
-    draft = rules.alphabet_draft(text=True)
-    values = {float(value) for column in filled for value in column.values if not draft.means_missing(value)}
+    values = {float(value) for of_column in voted for value in of_column}
     if len(values) > MAX_CLASSES:
         return answers is not None or (len(filled) >= _ENOUGH_VOTERS and _share_a_scale(filled))
     whole = [int(value) if value.is_integer() else value for value in values]
@@ -475,6 +483,19 @@ def are_numbers(
         return judged != "labels"
     table = np.column_stack([column_of_numbers(column, rules) for column in filled]) if answers is None else answers()
     return are_in_order(ranks_as_codes(table[:JUDGED_ITEMS], values), len(values))
+
+
+def _refuse_words_among_numbers(columns: Sequence[Column], rules: LabelRules, words: list) -> None:
+    """Refuse a word or two among what would otherwise be numbers: they may be refusals, or classes."""
+    if are_numbers(columns, replace(rules, missing=(*rules.missing, *words))):
+        column = next(column for column in columns if words[0] in column.values)
+        raise VotesError(
+            "words-among-numbers",
+            f"{words[0]!r} in column {short(column.name)!r} stands among numbers",
+            "refusal",
+            {"column": column.name, "label": words[0]},
+            word=repr(words[0]),
+        )
 
 
 def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15
 _BYTE_VALUES = 256
+_FEW_VALUES = 3  # of a digit: bits of more are many
 _FEW_BYTES = 1 << 14  # that numpy packs before a kernel would be compiled
 _BIT_IS_SET = (np.arange(256)[None, :] >> np.arange(8)[:, None] & 1).astype(bool)
 
@@ -129,13 +130,24 @@ class PackingPlan:
 
     def pack(self, codes: NDArray[np.int8]) -> NDArray[np.uint8]:
         """Pack codes of shape (n_rows, n_voters) into bytes of shape (n_rows, row_bytes)."""
-        return self.pack_bits(pack_bits(codes, self.radix - self.missing))
+        if self.radix <= _FEW_VALUES:
+            return self.pack_bits(pack_bits(codes, self.radix - self.missing))
+        if not self.missing and codes.min(initial=0) < 0:
+            raise _missing_votes()
+        digits = np.ascontiguousarray(codes.view(np.uint8).T) + np.uint8(self.missing)  # no vote is 255, then 0
+        packed = np.zeros((len(codes), self.row_bytes), dtype=np.uint8)
+        for byte, (start, stop) in enumerate(pairwise(self.byte_start)):
+            value = digits[self.voters[stop - 1]]
+            for voter in self.voters[start : stop - 1][::-1]:
+                value = value * np.uint8(self.radix) + digits[voter]
+            packed[:, byte] = value
+        return packed
 
     def pack_bits(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Pack rows of bits (:mod:`goldless.kernels.bits`) into bytes of shape (n_rows, row_bytes)."""
         absent = None if self.missing else missing_plane(bits, self.n_voters)
         if absent is not None and absent.any():
-            raise ValueError("a plan for complete votes cannot pack missing ones")
+            raise _missing_votes()
         packed = np.empty((len(bits), self.row_bytes), dtype=np.uint8)
         known, n_bytes = self._bit_tables, bits.shape[1]
         if n_bytes not in known:
@@ -179,6 +191,10 @@ class PackingPlan:
         ):
             table[number, _BIT_IS_SET[one_bit]] += value
         return read % n_bytes, np.searchsorted(read // n_bytes, np.arange(n_words + 1)), table, base
+
+
+def _missing_votes() -> ValueError:
+    return ValueError("a plan for complete votes cannot pack missing ones")
 
 
 def _repack_few(

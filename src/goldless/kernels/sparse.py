@@ -5,7 +5,7 @@ A row is a list of (voter, symbol). Work and memory follow the number of votes, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -153,6 +153,8 @@ class SparseCodes:
     def recoded(self, code_of: NDArray[np.int8]) -> SparseCodes:
         """Return the rows in other codes; ``code_of`` has the new one of every code, -1 for no vote."""
         symbols = code_of[self.symbols]
+        if symbols.min(initial=0) >= 0:
+            return replace(self, symbols=symbols)
         kept = self.keep(symbols >= 0)
         return SparseCodes(kept.starts, kept.voters, symbols[symbols >= 0], self.n_voters)
 

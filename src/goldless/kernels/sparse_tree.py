@@ -268,6 +268,18 @@ class SparseSums:
 
 
 @compiled
+def _touch(latent, slot, touched, n_touched, sums):
+    """Give the latent of a vote a place on its row, with sums of zero; return how many have one."""
+    if slot[latent] >= 0:
+        return n_touched
+    slot[latent] = n_touched
+    touched[n_touched] = latent
+    for a in range(sums.shape[1]):
+        sums[n_touched, a] = 0.0
+    return n_touched + 1
+
+
+@compiled
 def _read_row(
     first, last, cells, log_votes, latent_of, rates, n_symbols, slot, touched, evidence, mixed, hub
 ):  # fmt: skip
@@ -284,16 +296,9 @@ def _read_row(
             for state in range(n_states):
                 hub[state] += log_votes[cell, state]
             continue
-        place = slot[latent]
-        if place < 0:
-            place = n_touched
-            slot[latent] = place
-            touched[place] = latent
-            n_touched += 1
-            for a in range(n_latent):
-                evidence[place, a] = 0.0
+        n_touched = _touch(latent, slot, touched, n_touched, evidence)
         for a in range(n_latent):
-            evidence[place, a] += log_votes[cell, a]
+            evidence[slot[latent], a] += log_votes[cell, a]
     for place in range(n_touched):
         latent, top = touched[place], evidence[place, 0]
         slot[latent] = -1
@@ -426,7 +431,7 @@ def _count_votes(first, last, cells, latent_of, n_symbols, slot, hub, of_latents
 def _unit_votes(starts, cells, counts, latent_of, n_symbols, given, start, labels, latents, votes):
     n_latents, n_latent, n_states = latents.shape
     slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
-    means, size, hub = np.empty((n_latents, n_latent)), np.empty(n_latents), np.empty(n_states)
+    means, hub = np.empty((n_latents, n_latent)), np.empty(n_states)
     for row in range(starts.size - 1):
         count, n_touched, n_units = counts[row], 0, 0
         for state in range(n_states):
@@ -438,21 +443,15 @@ def _unit_votes(starts, cells, counts, latent_of, n_symbols, given, start, label
                 if not given:
                     hub[symbol] += 1.0
                 continue
-            place = slot[latent]
-            if place < 0:
-                place = n_touched
-                slot[latent] = place
-                touched[place] = latent
-                n_touched += 1
-                size[place] = 0.0
-                for a in range(n_latent):
-                    means[place, a] = 0.0
-            means[place, symbol] += 1.0
-            size[place] += 1.0
+            n_touched = _touch(latent, slot, touched, n_touched, means)
+            means[slot[latent], symbol] += 1.0
         for place in range(n_touched):
             n_units += 1
+            size = 0.0
             for a in range(n_latent):
-                means[place, a] /= size[place]
+                size += means[place, a]
+            for a in range(n_latent):
+                means[place, a] /= size
                 if not given:
                     hub[a] += means[place, a]
         if not given:

@@ -54,6 +54,47 @@ def sum_of_kinds(values: NDArray[np.float64], kind: NDArray[np.bool_]) -> NDArra
     return np.sum(parts, axis=0) if parts else np.zeros((2, *values.shape[1:]))
 
 
+def as_stored(tables: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return tables of voters with their axes in the order of memory, so that loops run over neighbours."""
+    if tables.ndim < 3 or tables.flags.c_contiguous:
+        return tables
+    return tables.transpose(0, 2, 1)
+
+
+@compiled
+def path_squares(start, once, twice):
+    """Return the squared lengths of a first step and of how much the second differs from it, of flat arrays."""
+    steps, bends = 0.0, 0.0
+    for i in range(start.size):
+        step = once[i] - start[i]
+        bend = twice[i] - once[i] - step
+        steps += step * step
+        bends += bend * bend
+    return steps, bends
+
+
+def path_jump(
+    start: NDArray[np.float64], once: NDArray[np.float64], twice: NDArray[np.float64], length: float, limit: float
+) -> NDArray[np.float64]:
+    """Return start + 2 length step + length^2 bend, kept within a limit, stored as the start is."""
+    jump = np.empty_like(start)
+    if start.size <= _FEW_CELLS:
+        step = once - start
+        np.multiply(twice - once - step, length**2, out=jump)
+        return np.clip(2 * length * step + start + jump, -limit, limit, out=jump)
+    stored = (as_stored(part).reshape(-1) for part in (start, once, twice))
+    _jump(*stored, 2 * length, length**2, limit, as_stored(jump).reshape(-1))
+    return jump
+
+
+@compiled
+def _jump(start, once, twice, of_step, of_bend, limit, out):
+    for i in range(start.size):
+        step = once[i] - start[i]
+        bend = twice[i] - once[i] - step
+        out[i] = min(max(of_step * step + start[i] + of_bend * bend, -limit), limit)
+
+
 @compiled
 def _shares(counts, pseudo, kind, least, shares):
     n_voters, n_parents, n_symbols = counts.shape

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.threads import ordered_map, row_chunks
-from goldless.kernels.vote_shares import shares_of_rows, sum_of_kinds
+from goldless.kernels.vote_shares import as_stored, path_jump, path_squares, shares_of_rows, sum_of_kinds
 from goldless.maths.ordered import AGAINST_ORDER, Ordered
-from goldless.maths.tree import VOTERS_AT_ONCE, TreeModel
+from goldless.maths.rates import VOTERS_AT_ONCE
+from goldless.maths.tree import TreeModel
 from goldless.progress import tell
 
 _CLIP = 1e-10
@@ -275,14 +276,14 @@ def even_model(groups: NDArray[np.int64], n_classes: int, n_symbols: int | None 
     """Return the model of a grouping in which nothing tells anything of anything."""
     n_groups = int(groups.max(initial=-1)) + 1
     alone = np.bincount(groups, minlength=n_groups) == 1
-    even = np.full((n_classes, n_classes), 1 / n_classes)
+    even, own = np.full((n_classes, n_classes), 1 / n_classes), np.eye(n_classes)
     n_symbols = n_classes if n_symbols is None else n_symbols
-    return TreeModel(
-        groups,
-        even[0],
-        np.where(alone[:, None, None], np.eye(n_classes), even),
-        np.full((len(groups), n_classes, n_symbols), 1 / n_symbols),
-    )
+    if alone.all():  # of a crowd these tables are large, and all alike
+        latents = np.broadcast_to(own, (n_groups, n_classes, n_classes))
+    else:
+        latents = np.where(alone[:, None, None], own, even)
+    votes = np.broadcast_to(1 / n_symbols, (len(groups), n_classes, n_symbols))
+    return TreeModel.unchecked(groups, even[0], latents, votes)
 
 
 def _shares(counts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -327,6 +328,7 @@ def run_em(
     prior: Dirichlet,
     max_iter: int,
     tol: float,
+    worth: float = 0.0,
 ) -> EMResult:
     """Alternate E- and M-steps, with extrapolation, until a plain step gains at most ``tol`` per item.
 
@@ -344,31 +346,35 @@ def run_em(
         Pseudo-counts and the M-step.
     max_iter, tol : int, float
         When to stop.
+    worth : float
+        A rise of the log-likelihood that is asked for: where as many more steps as the longest jump stands for would
+        not reach it by the gain of the last one, EM stops.
     """
 
     def visit(model: TreeModel) -> tuple[ExpectedCounts, float]:
         counts = expect(model)
         return counts, counts.log_likelihood + prior.log_density(model)
 
-    model = start
+    model = start.with_tables(start.prior, start.latents, start.votes)  # what is made of it does not outlive it
     counts, objective = visit(model)
-    accepted = [objective]
+    accepted, needed = [objective], counts.log_likelihood + worth
     n_visits, gap = 1, np.inf
     while n_visits < max_iter:
         first, n_items = prior.maximise(counts), max(float(counts.labels.sum()), 1.0)
-        del counts  # tables of many voters are large
+        start_of_path = _parameters(model)
+        del model, counts  # tables of many voters are large
         first_counts, first_objective = visit(first)
         n_visits += 1
         accepted.append(first_objective)
         previous, gap = gap, (first_objective - objective) / n_items
         tell("estimating accuracies", _share_done(n_visits, max_iter, previous, gap, tol))
-        if abs(gap) <= tol:
+        hopeless = worth > 0 and first_counts.log_likelihood + _LONGEST_JUMP * n_items * gap < needed
+        if abs(gap) <= tol or hopeless:
             counts = first_counts
             break
-        second = prior.maximise(first_counts)
-        jump = prior.in_order(_extrapolate(model, first, second))
+        jump = prior.in_order(_extrapolate(start_of_path, first, prior.maximise(first_counts)))
         model, counts, objective = first, first_counts, first_objective
-        del first, second, first_counts
+        del start_of_path, first, first_counts
         if n_visits < max_iter:
             jump_counts, jump_objective = visit(jump)
             n_visits += 1
@@ -395,18 +401,28 @@ def _share_done(n_visits: int, max_iter: int, previous: float, gap: float, tol: 
     return n_visits / min(n_visits + left, max_iter)
 
 
-def _extrapolate(model: TreeModel, first: TreeModel, second: TreeModel) -> TreeModel:
+def _extrapolate(start: Sequence[NDArray[np.float64]], first: TreeModel, second: TreeModel) -> TreeModel:
     """Jump along the path of two steps, on log-odds, by the length that would end it if it were linear."""
-    few = model.n_voters <= VOTERS_AT_ONCE  # then latents that hang on the hub cost nothing either
-    own = np.ones(model.n_groups, dtype=bool) if few else first.has_latent
-    paths = list(zip(*(of.unbounded(own) for of in (model, first, second)), strict=True))
+    paths = list(zip(start, _parameters(first), _parameters(second), strict=True))
+    few = first.n_voters <= VOTERS_AT_ONCE
     squares = _squares(paths) if few else np.sum([_squares_by_parts(*path) for path in paths], axis=0)
     length = float(np.sqrt(squares[0] / max(float(squares[1]), 1e-300)))
     if length <= 1:
         return second
+    del second  # nobody else holds its tables
     length = min(length, _LONGEST_JUMP)
     jumps = [partial(_jump, path, length) for path in paths]
-    return first.bounded(jumps, own)
+    return first.bounded(jumps, _moving(first))
+
+
+def _moving(model: TreeModel) -> NDArray[np.bool_]:
+    """Return which latents are looked at: of few voters also those that hang on the hub, which cost nothing."""
+    return np.ones(model.n_groups, dtype=bool) if model.n_voters <= VOTERS_AT_ONCE else model.has_latent
+
+
+def _parameters(model: TreeModel) -> tuple[NDArray[np.float64], ...]:
+    """Return the parameters of a model on a scale without bounds."""
+    return model.unbounded(_moving(model))
 
 
 Path = tuple[NDArray[np.float64], ...]  # some parameters at the start, after one step, and after two
@@ -426,25 +442,15 @@ def _squares_by_parts(
     """Return the squares of some parameters, of many voters a part at a time."""
 
     def of_rows(rows: slice) -> tuple[float, float]:
-        step = once[rows] - start[rows]
-        bend = twice[rows] - once[rows]
-        bend -= step
-        return float(np.square(step, out=step).sum()), float(np.square(bend, out=bend).sum())
+        return path_squares(*(as_stored(part[rows]).reshape(-1) for part in (start, once, twice)))
 
     return np.sum([(0.0, 0.0), *ordered_map(of_rows, row_chunks(len(start), VOTERS_AT_ONCE))], axis=0)
 
 
 def _jump(path: Path, length: float, rows: slice) -> NDArray[np.float64]:
-    """Return where some parameters are after start + 2 length step + length^2 bend."""
+    """Return where some parameters are after a jump along their path."""
     start, once, twice = path
-    step = once[rows] - start[rows]
-    bend = twice[rows] - once[rows]
-    bend -= step
-    step *= 2 * length
-    step += start[rows]
-    bend *= length**2
-    step += bend
-    return np.clip(step, -_LOG_ODDS_LIMIT, _LOG_ODDS_LIMIT, out=step)
+    return path_jump(start[rows], once[rows], twice[rows], length, _LOG_ODDS_LIMIT)
 
 
 def _log(rates: NDArray[np.float64]) -> NDArray[np.float64]:

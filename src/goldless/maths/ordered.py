@@ -120,6 +120,18 @@ def midranks_of(share: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.cumsum(share, axis=-1) - share / 2
 
 
+def share_above(values: NDArray[np.float64], counts: NDArray[np.float64], share: float) -> float:
+    """Return the number above which this share of the values lies."""
+    order = np.argsort(-values, kind="stable")
+    total = np.cumsum(counts[order])
+    position = int(np.searchsorted(total, share * total[-1], side="right"))
+    if position == 0:
+        return float(values[order[0]]) + 1.0
+    if position == len(order):
+        return float(values[order[-1]]) - 1.0
+    return float(values[order[position - 1]] + values[order[position]]) / 2
+
+
 def falling(votes: NDArray[np.float64], n_bins: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return for which voters the first bin speaks more for the positive state than the last one."""
     voters, last = np.arange(len(votes)), n_bins - 1

@@ -191,7 +191,7 @@ def judge_of(codes: NDArray[np.int8], weights: NDArray[np.floating], confusion: 
         Pr(vote | Y) of each voter.
     """
     if len(weights) > 2:
-        return ClassesJudge(codes, weights, confusion)
+        return ClassesJudge(codes, weights, confusion, np.broadcast_to(np.eye(len(weights)), confusion.shape))
     return TwoClassJudge(np.where(codes < 0, 0, 2 * codes - 1).astype(np.int8), weights)
 
 
@@ -262,7 +262,7 @@ class TwoClassJudge:
 
 
 class ClassesJudge:
-    """Judges panels of more than two classes.
+    """Judges panels of more than two classes, or of voters that say numbers.
 
     By the mean of two expected macro recalls: of the class with most votes of the panel, and of the class that its
     votes make likeliest, each voter with its own confusions. Ties are shared evenly.
@@ -270,13 +270,22 @@ class ClassesJudge:
     Parameters
     ----------
     codes, weights, confusion : ndarray
-        As in :func:`judge_of`.
+        As in :func:`judge_of`; of numbers the symbols are bins.
+    shares : ndarray of shape (n_voters, n_classes, n_symbols)
+        How much of a vote for each class a symbol is: all for the class it names, or of numbers the midrank.
     """
 
-    def __init__(self, codes: NDArray[np.int8], weights: NDArray[np.floating], confusion: NDArray[np.float64]):
+    def __init__(
+        self,
+        codes: NDArray[np.int8],
+        weights: NDArray[np.floating],
+        confusion: NDArray[np.float64],
+        shares: NDArray[np.float64],
+    ):
         self._codes, self._weights = codes, weights.astype(np.float64)
-        logarithm = np.log(np.maximum(confusion, _SAME))
-        self._evidence = np.concatenate([logarithm, np.zeros((*logarithm.shape[:2], 1))], axis=2)  # last: no vote
+        nothing = np.zeros((*confusion.shape[:2], 1))  # last: no vote
+        self._evidence = np.concatenate([np.log(np.maximum(confusion, _SAME)), nothing], axis=2)
+        self._shares = np.concatenate([shares, nothing], axis=2)
 
     def promise(self, chosen: list[int], candidates: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what the panel with each of the candidates is judged by."""
@@ -287,17 +296,16 @@ class ClassesJudge:
         n_classes = len(self._weights)
         counts, evidence = np.zeros((len(self._codes), n_classes)), np.zeros((len(self._codes), n_classes))
         for voter in chosen:
-            counts += self._counts_of(voter)
-            evidence += self._evidence_of(voter)
-        counted = np.array([self._recall(counts + self._counts_of(voter)) for voter in candidates])
-        weighted = np.array([self._recall(evidence + self._evidence_of(voter)) for voter in candidates])
+            counts += self._look_up(self._shares, voter)
+            evidence += self._look_up(self._evidence, voter)
+        counted, weighted = (
+            np.array([self._recall(before + self._look_up(table, voter)) for voter in candidates])
+            for before, table in ((counts, self._shares), (evidence, self._evidence))
+        )
         return np.maximum(weighted, counted), counted
 
-    def _counts_of(self, voter: int) -> NDArray[np.float64]:
-        return (self._codes[:, voter, None] == np.arange(len(self._weights))).astype(np.float64)
-
-    def _evidence_of(self, voter: int) -> NDArray[np.float64]:
-        return self._evidence[voter][:, self._codes[:, voter]].T
+    def _look_up(self, tables: NDArray[np.float64], voter: int) -> NDArray[np.float64]:
+        return tables[voter][:, self._codes[:, voter]].T
 
     def _recall(self, scores: NDArray[np.float64]) -> float:
         """Return the macro recall of the class with the largest score."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +15,13 @@ _ROW = 17
 _MOST_OPEN = 10  # members of a group that the tree shows one by one
 _MOST_ALONE = 30  # voters in no group that it shows one by one
 _Y_AT, _GROUP_AT, _VOTER_AT, _WIDTH = 16, 104, 180, 380
+
+
+def besides(sentence: str, limits: Sequence[str]) -> str:
+    """Return what a piece of advice says besides the limits, which stand above it."""
+    for limit in limits:
+        sentence = sentence.removeprefix(limit).strip()
+    return sentence
 
 
 def keep(sentence: str) -> str:

@@ -113,6 +113,7 @@ def environment() -> Any:
     made.filters["chance"] = drawing.chance
     made.filters["short"] = drawing.short
     made.filters["keep"] = drawing.keep
+    made.filters["besides"] = drawing.besides
     made.filters["whole_names"] = pass_context(_whole_names)
     made.filters["in_link"] = partial(quote, safe="")
     return made
@@ -123,7 +124,7 @@ def _whole_names(context: Any, sentence: str) -> Any:
     from markupsafe import Markup, escape
 
     names = {voter["name"] for voter in context["s"]["voters"]}
-    long = sorted({shortened(name) for name in names if len(name) > 3}, key=len)
+    long = sorted({text for name in names if len(name) > 3 for text in (name, shortened(name))}, key=len)
     if not long:
         return drawing.keep(sentence)
     parts = re.split("(" + "|".join(map(re.escape, reversed(long))) + ")", drawing.keep(sentence))

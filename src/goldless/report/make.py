@@ -15,6 +15,7 @@ from goldless.estimators.latent import LatentSML
 from goldless.estimators.tree import TreeEstimator
 from goldless.io.encode import encode_votes
 from goldless.io.files import read_votes
+from goldless.io.open import as_stream
 from goldless.io.tables import VotesFile
 from goldless.report.against import against_part
 from goldless.report.html import render_html
@@ -109,7 +110,14 @@ def report(
     """
     if model is not None and not isinstance(model, TreeEstimator):
         raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
-    table = read_votes(votes, truth=truth) if isinstance(truth, str) else _read(votes, model)
+    stream = None if isinstance(votes, str | os.PathLike) else as_stream(votes)
+    if stream is not None:
+        if against is not None or isinstance(truth, str):
+            raise TypeError("an earlier batch, and a column of true labels, are compared with votes in memory only")
+        # what a page needs of them is drawn by summarize; there is no table to speak of
+        table = VotesFile(stream, None, "")  # type: ignore[arg-type]
+    else:
+        table = read_votes(votes, truth=truth) if isinstance(truth, str) else _read(votes, model)
     title = title or (Path(table.name).name if table.name != "votes" else "votes")
     said: list[str] = []
     if model is None:

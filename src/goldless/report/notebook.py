@@ -22,9 +22,10 @@ from goldless.report import drawing
 from goldless.report.against import audit_part
 from goldless.report.html import environment, source
 from goldless.report.items import together
+from goldless.report.numbers import numbers_part
 from goldless.report.sentences import METHODS
 from goldless.report.voters import letters, order_of_voters
-from goldless.words import p_value
+from goldless.words import class_names, p_value
 
 _MOST = 20
 
@@ -45,6 +46,8 @@ def _small(**parts: Any) -> str:
         "tree": None,
         "bars": [],
         "head": [],
+        "numbers": [],
+        "positive": "",
     }
     shown = {**empty, "rows": [], "more": "", "bar_head": "real panels", "chance": 0.5, "said": [], **parts}
     above = partial(drawing.above_chance, {"answer": {"chance": shown["chance"]}})
@@ -83,7 +86,8 @@ def _of_estimator(model: VoteEstimator) -> str:
     picture = _tree_of(names, groups, accuracy, [right[tree.groups[members[0]]] for members in groups])
     shared = len(picture["groups"])
     found = f"counted in {shared} group{'s' * (shared != 1)}" if shared else "counted one by one"
-    classes = [str(label) for label in fitted.classes.tolist()]
+    classes = class_names(fitted.classes.tolist(), fitted.bins is not None)
+    numbers = numbers_part(fitted)
     shares = [f"{label} {_percent(share)}" for label, share in zip(classes, tree.class_prior, strict=True)]
     share = f"estimated share of {shares[1]}" if len(classes) == 2 else f"estimated shares: {', '.join(shares)}"
     two = len(classes) == 2
@@ -102,6 +106,8 @@ def _of_estimator(model: VoteEstimator) -> str:
             [names[i], picture["voters"][i]["group"] or "alone", *map(_percent, columns[i]), _percent(accuracy[i])]
             for i in order[:_MOST]
         ],
+        numbers=[] if numbers is None else [(names[i], numbers.voters[i]) for i in order[:_MOST]],
+        positive=classes[1],
         more=_more(_MOST, len(order), "voters"),
         said=["Estimated without labels. gl.report(votes) has the rest."],
     )

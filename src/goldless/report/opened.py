@@ -46,6 +46,8 @@ class Opened:
         What was left out of a crowd, in a sentence.
     said : Said or None
         What the numbers of every pattern say, if the votes are numbers that were cut.
+    of_numbers : TreeEstimator or None
+        The estimator as it was fitted to numbers, in this case.
     """
 
     model: Any
@@ -55,6 +57,7 @@ class Opened:
     columns: NDArray[np.int64] | None = None
     remark: str = ""
     said: Said | None = None
+    of_numbers: Any = None
 
     @classmethod
     def of(cls, model: Any, X: Any) -> Opened:
@@ -63,13 +66,14 @@ class Opened:
         if not isinstance(model, TreeEstimator):
             raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
         drawn = in_memory(model, X)
-        model, X = as_labels(model, drawn.votes)
+        as_fitted = drawn.model
+        model, X = as_labels(drawn.model, drawn.votes)
         votes = encode_votes(X, classes=model.classes_, missing=model.missing)
         if votes.n_voters != model.n_features_in_:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
         if isinstance(X, CutVotes) and X.said is not None:
             table, said = X.said.collapsed(dense_codes(X.codes), None)
-            return cls(model, X, table, drawn.rows, remark=drawn.remark, said=said)
+            return cls(model, X, table, drawn.rows, remark=drawn.remark, said=said, of_numbers=as_fitted)
         model, votes, rows, columns, remark, _ = looked_at(model, votes)
         remark = " ".join(filter(None, [drawn.remark, remark]))
         if drawn.rows is not None:
@@ -80,6 +84,11 @@ class Opened:
     def fitted(self) -> Fitted:
         """What the model learnt."""
         return self.model.fitted_
+
+    @property
+    def chooser(self) -> Any:
+        """The estimator that chooses and judges panels: of numbers by the numbers."""
+        return self.model if self.of_numbers is None else self.of_numbers
 
     @property
     def tree(self) -> TreeModel:

@@ -31,7 +31,9 @@ class Expected:
         How often the combined labels were better on real panels; in the row of the combined labels, better than the
         majority vote.
     detail : str or None
-        Name of the best voter, or size of the panel.
+        Name of the voter, or size of the panel.
+    coverage : float or None
+        Share of the items that this voter voted on; the others count as guesses of it.
     """
 
     method: str
@@ -40,6 +42,7 @@ class Expected:
     model_interval: Interval | None
     held: float | None
     detail: str | None
+    coverage: float | None = None
 
 
 @dataclass(frozen=True)

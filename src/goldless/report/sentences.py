@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from goldless.diagnosis.advice import SAME_LABELS
@@ -9,7 +10,7 @@ from goldless.diagnosis.reference_class import ReferenceClass
 from goldless.families import all_of_one
 from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
 from goldless.report.summary import DiagnosisPart, VotesPart
-from goldless.words import listed, percent
+from goldless.words import listed, percent, shortened
 
 METHODS = {
     "combined": "combined labels",
@@ -155,12 +156,12 @@ def what_to_watch(facts: Facts) -> list[str]:
     votes, groups, voters = facts.votes, facts.groups, facts.voters
     n_voters, n_items = votes.n_voters, votes.n_items
     found = []
-    duplicates = [" and ".join(pair.names) for pair in facts.diagnosis.near_duplicates]
+    duplicates = [_all_of(pair.names) for pair in facts.diagnosis.near_duplicates]
     if duplicates:
-        found.append(f"Near-duplicates: {listed(duplicates, 3)}.")
-    weak = [" and ".join([", ".join(names[:-1]), names[-1]]) for names in facts.diagnosis.weak_groups]
+        found.append(f"Near-duplicates: {listed(duplicates, 3, str)}.")
+    weak = [_all_of(names) for names in facts.diagnosis.weak_groups]
     if weak:
-        found.append(f"Too weak to name, used for labels or intervals only: {listed(weak, 3)}.")
+        found.append(f"Weak dependence, used for labels or intervals only: {listed(weak, 3, str)}.")
     if n_voters < 10 and groups:
         found.append(f"{n_voters} voters: treat groups as tentative.")
     if n_items < 5 * n_voters:
@@ -225,6 +226,12 @@ def unknowable(votes: VotesPart) -> list[str]:
         "Which hidden source is the truth: a large group that echoes one opinion can be mistaken for the answer, and "
         "the answer for an echo.",
     ]
+
+
+def _all_of(names: Sequence[str]) -> str:
+    """Return all names, each of them short enough to be read."""
+    *first, last = map(shortened, names)
+    return f"{', '.join(first)} and {last}"
 
 
 def _voters(number: int) -> str:

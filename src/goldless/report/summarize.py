@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from goldless.diagnosis import AuditOutcome, Diagnosis, diagnose
 from goldless.diagnosis.reference_class import reference_class
 from goldless.diagnosis.result import Expectation
-from goldless.diagnosis.worth import expected_of_panel, unexplained_share
+from goldless.diagnosis.worth import unexplained_share
 from goldless.kernels.sparse import dense_codes
 from goldless.plain import interval, plain, rounded
 from goldless.report.against import audit_part
@@ -21,7 +21,7 @@ from goldless.report.items import item_parts, pattern_parts
 from goldless.report.matrices import matrices_part
 from goldless.report.numbers import numbers_part
 from goldless.report.opened import Opened
-from goldless.report.rows import Expected
+from goldless.report.rows import Expected, Voter
 from goldless.report.sentences import (
     Facts,
     headline,
@@ -37,7 +37,8 @@ from goldless.report.summary import SCHEMA, SCHEMA_VERSION, AgainstPart, Answer,
 from goldless.report.table import MOST_ITEMS, item_table
 from goldless.report.trust import diagnosis_part
 from goldless.report.truth import truth_part
-from goldless.report.voters import group_parts, order_of_voters, panel_part, suggested_panel, voter_parts
+from goldless.report.voters import expected_of, group_parts, order_of_voters, panel_part, suggested_panel, voter_parts
+from goldless.words import class_names
 
 
 def summarize(
@@ -141,7 +142,7 @@ def _summary(
     table, tree, counts = opened.table, opened.tree, opened.table.counts
     of_panel = opened.by_panel(panel)
     combined = diagnosis.expectation("combined").balanced_accuracy
-    panel_accuracy = rounded(expected_of_panel(of_panel, opened.combined, opened.posterior, counts, combined))
+    panel_accuracy = rounded(expected_of(opened, panel, combined))
     groups = group_parts(tree, diagnosis)
     voters = voter_parts(opened, diagnosis, panel, groups)
     estimate = opened.with_unseen().pairs.covariance()
@@ -152,11 +153,12 @@ def _summary(
         n_patterns=table.n_patterns,
         coverage=rounded(opened.cast.sum() / max(table.n_items * table.n_voters, 1)),
         votes_per_item=rounded(opened.cast.sum() / max(table.n_items, 1), 2),
-        classes=[str(plain(label)) for label in opened.votes.classes],
+        classes=class_names(map(plain, opened.votes.classes), opened.said is not None),
         class_shares=[rounded(share) for share in tree.class_prior],
         vote_shares=[rounded(share) for share in opened.cast.sum(axis=1) / max(opened.cast.sum(), 1)],
     )
-    expected = [*map(_expected, diagnosis.expected), _expected_of_panel(diagnosis, panel_accuracy, len(panel))]
+    expected = [_expected(row, voters) for row in diagnosis.expected]
+    expected.append(_expected_of_panel(diagnosis, panel_accuracy, len(panel)))
     facts = Facts(
         votes=votes,
         groups=groups,
@@ -249,11 +251,13 @@ def _calls(opened: Opened) -> CallsPart | None:
     )
 
 
-def _expected(row: Expectation) -> Expected:
+def _expected(row: Expectation, voters: list[Voter]) -> Expected:
     """Return what is expected of one way to label."""
     real = None if row.interval is None else interval(row.interval)
     held = None if row.held is None else rounded(row.held)
-    return Expected(row.method, rounded(row.balanced_accuracy), real, interval(row.model_interval), held, row.voter)
+    voted = None if row.column is None else voters[row.column].coverage
+    value, ends = rounded(row.balanced_accuracy), interval(row.model_interval)
+    return Expected(row.method, value, real, ends, held, row.voter, voted)
 
 
 def _expected_of_panel(diagnosis: Diagnosis, accuracy: float, size: int) -> Expected:

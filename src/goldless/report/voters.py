@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from goldless.diagnosis import Diagnosis
 from goldless.diagnosis.panel_scale import on_one_scale
+from goldless.diagnosis.worth import expected_of_panel
 from goldless.estimators.latent import LatentSML
 from goldless.families import shared_family
+from goldless.fitting.panels import judge_panels
 from goldless.maths.selection import select_voters
 from goldless.maths.tree import TreeModel
 from goldless.plain import interval, rounded
@@ -96,10 +98,19 @@ def suggested_panel(opened: Opened, size: int, families: Sequence[str | None] | 
     """Return the columns of the suggested panel, of at most all voters."""
     size = min(size, opened.tree.n_voters)
     if isinstance(opened.model, LatentSML):
-        return opened.fitted.columns_of(opened.model.select(size, families=families)).tolist()
+        return opened.fitted.columns_of(opened.chooser.select(size, families=families)).tolist()
     if opened.n_classes > 2:
         return np.argsort(-opened.fitted.recalls.mean(axis=1), kind="stable")[:size].tolist()
     return select_voters(opened.tree, size).tolist()
+
+
+def expected_of(opened: Opened, panel: list[int], combined: float) -> float:
+    """Return the balanced accuracy expected of a panel, on the scale of that of the combined labels."""
+    if isinstance(opened.of_numbers, LatentSML):
+        judged = judge_panels(opened.of_numbers.fitted_, [panel])
+        return on_one_scale(opened.of_numbers, judged, combined)[0].balanced_accuracy
+    labels, counts = opened.by_panel(panel), opened.table.counts
+    return expected_of_panel(labels, opened.combined, opened.posterior, counts, combined)
 
 
 def panel_part(opened: Opened, diagnosis: Diagnosis, panel: list[int], accuracy: float) -> PanelPart:
@@ -125,5 +136,5 @@ def _choices(opened: Opened, diagnosis: Diagnosis) -> list[Choice]:
             vote_accuracy=rounded(panel.vote_accuracy),
             effective_votes=rounded(panel.effective_votes, 2),
         )
-        for panel in on_one_scale(opened.model, opened.model.panels(), expected)
+        for panel in on_one_scale(opened.chooser, opened.chooser.panels(), expected)
     ]

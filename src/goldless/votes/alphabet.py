@@ -94,7 +94,7 @@ class LabelRules:
     ) -> LabelRules:
         """Check what was passed as parameters."""
         for name, label in (("missing", missing), ("positive", positive)):
-            if isinstance(label, list | set | dict | np.ndarray):
+            if isinstance(label, list | tuple | set | dict | np.ndarray):
                 raise TypeError(f"{name} must be one label, got the {type(label).__name__} {label!r}.")
         if isinstance(classes, str):
             raise TypeError(f"classes must be a list of labels, got the one string {classes!r}.")

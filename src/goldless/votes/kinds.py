@@ -244,7 +244,9 @@ def reading_of_numbers(
     words = {"ordinal": "grades"}
     ends = f"{np.nanmin(answers):g}-{np.nanmax(answers):g}" if np.nanmin(answers) >= 0 else ""
     found = list(dict.fromkeys(kinds))
-    what = ", ".join((f"{kinds.count(kind)} " if len(found) > 1 else "") + words.get(kind, kind) for kind in found)
+    what = ", ".join(
+        (f"{kinds.count(kind)} with " if len(found) > 1 else "") + words.get(kind, kind) for kind in found
+    )
     if found == ["ordinal"] and ends:
         what = f"grades {ends}"
     low = int((sign < 0).sum())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import Alphabet, NewLabels
 from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
+from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT, Sketch, count_sparse, count_stream
 from goldless.votes.sparse import SparseRows, joined_sparse
@@ -158,40 +159,44 @@ class VoteSource:
             if beside.items is None:
                 names: Iterable[str] = map(str, range(start + 1, start + n_rows + 1))
             else:
-                names = map(str, _listed(beside.items))
+                names = map(str, names_in(beside.items))
             for row, name in enumerate(names, start):
                 if name in wanted:
                     found.setdefault(name, row)
             start += n_rows
         return found
 
-    def sample(self, n_items: int, seed: int = 0) -> RowSample:
+    def sample(self, n_items: int, also: NDArray[np.int64], seed: int = 0) -> RowSample:
         """Draw rows at random, each as likely as the others; the same for the same number of rows.
 
         Parameters
         ----------
         n_items : int
             Most rows to draw: fewer are all taken.
+        also : ndarray
+            Rows that are taken in any case.
         seed : int, default=0
         """
         engine = self.passes.engine
         n_rows = int(engine.sum(n_rows_of) or 0)
         wanted = np.arange(n_rows)
         if n_rows > n_items:
-            wanted = np.sort(np.random.default_rng(seed).choice(n_rows, n_items, replace=False, shuffle=False))
+            drawn = np.random.default_rng(seed).choice(n_rows, n_items, replace=False, shuffle=False)
+            wanted = np.union1d(drawn, also)
         pick = getattr(engine, "pick", None)  # a cluster picks where the rows are
         picker, names, start = RowPicker(wanted), list[Any](), 0
         for rows, beside in self.rows(same_rows if pick is None else n_rows_of):
             size = rows.n_rows if pick is None else rows
             first, last = np.searchsorted(wanted, [start, start + size])
             if beside.items is not None:
-                names.extend(_listed(beside.items.take(wanted[first:last] - start)))
+                names.extend(names_in(beside.items.take(wanted[first:last] - start)))
             if pick is None:
                 picker.see(rows)
             start += size
         picked = picker.joined(self.n_voters, len(self.alphabet)) if pick is None else pick(wanted)
         items = np.array(names, dtype=object) if len(names) == len(wanted) else wanted + 1
-        return RowSample(Votes(picked.codes, self.alphabet.values, self.voters, items), wanted, n_rows)
+        bins = self.alphabet.bins if isinstance(self.alphabet, NumberAlphabet) else None
+        return RowSample(Votes(picked.codes, self.alphabet.values, self.voters, items, bins=bins), wanted, n_rows)
 
     def with_all_labels(self) -> VoteSource:
         """Go through the votes once; return the source with every label that occurs in its alphabet."""
@@ -270,6 +275,6 @@ def same_rows(rows: Any) -> Any:
     return rows
 
 
-def _listed(names: Any) -> list[Any]:
+def names_in(names: Any) -> list[Any]:
     """Return an array of numpy or Arrow as a list."""
     return names.to_pylist() if hasattr(names, "to_pylist") else names.tolist()

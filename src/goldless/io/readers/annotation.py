@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from goldless.errors import Note, VotesError
-from goldless.io.readers.base import Read, ReaderOptions, Roles, chosen, empty_file, long_table, read_long
-from goldless.io.readers.records import Document, JsonFormat
+from goldless.io.readers.base import File, Read, ReaderOptions, Roles, chosen, empty_file, long_table, read_long
+from goldless.io.readers.records import Document, JsonFormat, parse_json
 
 SEVERAL = " + "  # between the choices of one answer
 
@@ -226,7 +226,7 @@ def _wrench(documents: list[Document], options: ReaderOptions) -> Read:
     words = {}
     path = document.file.path
     if path is not None and (path.parent / "label.json").is_file():
-        words = json.loads((path.parent / "label.json").read_text(encoding="utf-8"))
+        words = parse_json(File(path.parent / "label.json")).value
     rows = []
     for item, record in document.value.items():
         truth = record.get("label")

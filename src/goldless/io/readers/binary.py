@@ -77,6 +77,7 @@ class ArrowReader:
         return Read(table, kind, notes=notes, certain=False)
 
 
+_BYTES_OF_NAME = 100  # that an item or voter takes in memory, about
 _FEWEST_BYTES = 4  # that a vote takes in memory while it is read
 
 
@@ -206,6 +207,7 @@ def read_sparse(matrix: Any, name: str = "votes") -> Read:
     found = matrix.tocoo()
     if 0 in matrix.shape:
         raise empty_file(name, f"is an empty matrix, its shape is {matrix.shape}")
+    refuse_large(name, sum(matrix.shape) * _BYTES_OF_NAME)
     order = np.lexsort((found.col, found.row))
     rows, columns, data = found.row[order], found.col[order], found.data[order]
     stored = data != 0
@@ -281,7 +283,14 @@ def _checked_array(stream: Any, size: int, name: str) -> NDArray:
     array = (
         np.frombuffer(data, dtype).reshape(shape[::-1]).T if by_column else np.frombuffer(data, dtype).reshape(shape)
     )
+    if dtype.kind == "U" and not _is_text(np.frombuffer(data, f"{dtype.byteorder}u4")):
+        raise damaged(name, "numpy", "it holds text with characters that do not exist")
     return _not_bytes(array)
+
+
+def _is_text(points: NDArray[np.uint32]) -> bool:
+    """Whether all numbers are those of characters."""
+    return bool(((points < 0xD800) | ((points > 0xDFFF) & (points < 0x110000))).all())
 
 
 def _pickled(name: str) -> VotesError:

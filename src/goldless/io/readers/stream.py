@@ -20,7 +20,7 @@ from goldless.io.readers.base import HEAD_BYTES, MAX_COLUMNS, Roles, empty_file,
 from goldless.io.readers.columns import Columns, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
-from goldless.io.readers.text import BLOCK, Layout, layout_of
+from goldless.io.readers.text import BLOCK, Layout, bad_encoding, bad_text, layout_of
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
 from goldless.io.tables import doubtful_labels, wide_alphabet
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
@@ -102,9 +102,9 @@ class TableReader:
         except KeyError as error:
             raise _no_column(piece.path, error.args[0], "which other files have") from None
         except csv.Error as error:
-            raise VotesError(
-                "damaged", f"{piece.path} is not a table of votes: {error}", where={"file": piece.path}
-            ) from None
+            raise bad_text(piece.path, error) from None
+        except UnicodeError as error:
+            raise bad_encoding(piece.path, self.encoding, error) from None
         except (pa.ArrowException, OSError) as error:
             piece.check()
             if "straddling object" in str(error):
@@ -236,6 +236,8 @@ class FileVotes:
         One sentence on how the file was read.
     notes : tuple of Note
         What was left out.
+    left_out : frozenset of str
+        Columns that are neither.
     """
 
     pieces: list[Piece]
@@ -246,6 +248,7 @@ class FileVotes:
     truth: str | None
     how: str
     notes: tuple[Note, ...] = ()
+    left_out: frozenset[str] = frozenset()
 
     @property
     def n_rows(self) -> int | None:
@@ -391,6 +394,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         options.truth,
         how,
         (*wide.notes, *(() if alphabet is None else doubtful_labels(alphabet))),
+        frozenset(names) - {*(column.name for column in voters), *([items.name] if items else ()), options.truth},
     )
 
 

@@ -96,13 +96,8 @@ def layout_of(data: bytes, name: str, delimiter: str | None, header: bool | None
         if delimiter is None:
             delimiter = stated or sniff_delimiter(body)
         rows = [row for row in islice(csv.reader(io.StringIO(body), delimiter=delimiter), 200) if row]
-    except UnicodeDecodeError as error:
-        bad = error.object[error.start]
-        seen = f"{name} is not {encoding} text (byte 0x{bad:02x})"
-        raise VotesError("encoding", seen, "encoding", {"file": name}) from None
     except (UnicodeError, LookupError) as error:
-        seen = f"cannot read {name} as {encoding} text: {error}"
-        raise VotesError("encoding", seen, where={"file": name}) from None
+        raise bad_encoding(name, encoding, error) from None
     except csv.Error as error:
         raise bad_text(name, error) from None
     if not rows:
@@ -161,9 +156,7 @@ def read_text(file: File, options: ReaderOptions) -> Read:
     try:
         table = _parse(file, layout, options.progress)
     except UnicodeDecodeError as error:
-        bad = error.object[error.start]
-        seen = f"{name} is not {layout.encoding} text (byte 0x{bad:02x})"
-        raise VotesError("encoding", seen, "encoding", {"file": name}) from None
+        raise bad_encoding(name, layout.encoding, error) from None
     if not table.num_rows:
         raise empty_file(name, "has a header but no rows" if layout.header else "is empty")
     what = {"\t": "TSV", ",": "CSV"}.get(layout.delimiter, f"text separated by {called_so}")
@@ -174,6 +167,14 @@ def read_text(file: File, options: ReaderOptions) -> Read:
 def above_words(layout: Layout) -> str:
     """Say how many lines above a table were left out."""
     return f" below {layout.above} other line{'s' * (layout.above > 1)}" if layout.above else ""
+
+
+def bad_encoding(name: str, encoding: str, error: Exception) -> VotesError:
+    """Return the error of text in another encoding."""
+    if isinstance(error, UnicodeDecodeError):
+        seen = f"{name} is not {encoding} text (byte 0x{error.object[error.start]:02x})"
+        return VotesError("encoding", seen, "encoding", {"file": name})
+    return VotesError("encoding", f"cannot read {name} as {encoding} text: {error}", where={"file": name})
 
 
 def bad_text(name: str, error: csv.Error) -> VotesError:

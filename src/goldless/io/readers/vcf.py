@@ -29,6 +29,7 @@ _KINDS = re.compile(  # ends of names that say which variants a file holds, not 
     re.IGNORECASE,
 )
 _DECISION = re.compile(r"Calling decision of the \d+ algorithms?: *([^\"]+)")
+_POSITION = re.compile(r"[0-9]{1,18}")
 _SITES_LINE = re.compile(rb"^[^\t\n#]+\t\d+\t[^\t\n]+\t[^\t\n]+\t[01]+\r?$", re.MULTILINE)
 _STARTS = (b"##fileformat=VCF", b"#CHROM\tPOS\t", b"BCF\x02")
 _TUMOUR_AND_NORMAL = 2  # samples that one caller's file may hold
@@ -163,7 +164,8 @@ class SitesReader:
                 continue
             fields = line.split("\t")
             width = len(fields[4]) if width is None and len(fields) == 5 else width
-            if len(fields) != 5 or len(fields[4]) != width or set(fields[4]) - {"0", "1"}:
+            sound = len(fields) == 5 and len(fields[4]) == width and _POSITION.fullmatch(fields[1])
+            if not sound or set(fields[4]) - {"0", "1"}:
                 raise VotesError(
                     "ragged",
                     f"{file.name}: line {number} is not a variant and {width} zeros and ones",
@@ -351,7 +353,7 @@ def _records(file: File) -> Iterator[list[str]]:
         if not line or line.startswith("#"):
             continue
         fields = line.split("\t")
-        if len(fields) < 8 or not fields[1].isdigit():
+        if len(fields) < 8 or not _POSITION.fullmatch(fields[1]):
             raise damaged(file.name, "VCF", f"line {number} is not a record")
         yield fields
 

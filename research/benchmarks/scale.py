@@ -1,0 +1,198 @@
+"""Panels that outgrow a machine: every figure of docs/scale.md, kept in docs/scale.json.
+
+python -m research.benchmarks.scale WORK [SIZE ...], with WORK one of
+
+    crowd [VOTES]     a long Parquet table in no order: merged, fitted and labelled, and peak memory
+    voters [M ...]    whole fits of 20,000 items as the number of voters grows, and what is found
+    patterns [ROWS]   an EM pass over 20 voters in memory against np.count_nonzero, and memory on top of the votes
+    engines [ROWS]    60 voters: Spark on two cores and two Dask workers against memory
+    page [VOTERS]     the page of a crowd: its size
+
+``python -m research.benchmarks.cost_page`` then writes the tables of docs/scale.md.
+Every fit has a process of its own. Seconds are of the wall clock and of CPU, which a busy machine changes less.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import goldless as gl
+from goldless.cli.spark import spark_session
+from goldless.io.encode import encode_votes
+from goldless.votes.counted import CountedVotes
+from research.benchmarks import large
+from research.benchmarks.crowds import long_table, shuffled_table
+from research.benchmarks.large import difference, draw, group_of, in_fresh_process, measured
+from research.experiments.measure import measured as with_memory
+
+keep = partial(large.keep, path=large.RECORD.with_name("scale.json"))
+
+
+def crowd(n_votes: int = 100_000_000, n_workers: int = 100_000) -> None:
+    """Merge, fit and label a long table whose lines are in no order."""
+
+    def run(path: Path) -> dict[str, Any]:
+        stream = gl.VoteStream(path)
+        merge, _ = measured(stream.open)
+        fit, model = measured(lambda: gl.LatentSML().fit(stream))
+        label, _ = measured(lambda: model.predict_to(stream, path.with_name("labels.parquet")))
+        return {"merge": merge, "fit": fit, "label": label, "passes": model.n_iter_, "workers": n_workers}
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.parquet"
+        shuffled_table(path, n_votes // 5, n_workers)
+        figures, peak = in_fresh_process(lambda: run(path))
+    keep("crowd", n_votes, **figures, peak=peak)
+
+
+def voters(*sizes: int) -> None:
+    """Fit 20,000 items of ever more voters, half of them in groups of ten, on one thread."""
+
+    def run(n_voters: int) -> dict[str, Any]:
+        gl.LatentSML().fit(draw(3000, 50))  # compile
+        groups = (10,) * (n_voters // 20)
+        truth = group_of(n_voters, groups)
+        X = draw(20_000, n_voters, 1, groups)
+        model, took = with_memory(lambda: gl.LatentSML().fit(X))
+        found = model.groups_
+        alone = sum(np.bincount(found)[found[10 * len(groups) :]] == 1)
+        # voters of a group are where most of it is, and voters alone are alone
+        placed = sum(np.bincount(found[truth == group]).max() for group in range(len(groups))) + alone
+        cpu, wall, rise = (round(took[name], 1) for name in ("cpu_seconds", "seconds", "memory_mb"))
+        return {
+            "cpu": cpu,
+            "wall": wall,
+            "memory_mib": rise,
+            "misplaced": int(n_voters - placed),
+        }
+
+    os.environ["GOLDLESS_NUM_THREADS"] = "1"
+    for n_voters in sizes or (490, 1000, 2000, 5000):
+        figures, peak = in_fresh_process(partial(run, n_voters))
+        keep("voters", n_voters, **figures, groups=n_voters // 20, peak=peak)
+
+
+def patterns(n_items: int = 50_000_000) -> None:
+    """Fit 20 voters on very many items in memory; a pass over all items against one count of the votes."""
+
+    def run() -> dict[str, Any]:
+        gl.LatentSML().fit(draw(5000, 20))  # compile
+        X = draw(n_items, 20)
+        count, _ = measured(lambda: np.count_nonzero(X), 3)
+        model, took = with_memory(lambda: gl.LatentSML().fit(X))
+        votes = CountedVotes.of_votes(encode_votes(X), None, np.array([], dtype=np.int64))
+        sums, tree = votes.sums(np.arange(20)), model.fitted_.evidence[0]
+        sums.expect(tree)
+        step, _ = measured(lambda: sums.expect(tree), 3)
+        return {
+            "fit": {"cpu": round(took["cpu_seconds"], 2), "wall": round(took["seconds"], 2)},
+            "count": count,
+            "step": step,
+            "passes": model.n_iter_,
+            "distinct": sum(part.n_rows for part in votes.engine.parts)
+            if votes.engine
+            else votes.sketch.table.n_rows,
+            "rise_mib": round(took["memory_mb"]),
+            "votes_mib": round(X.nbytes / 2**20),
+        }
+
+    figures, peak = in_fresh_process(run)
+    keep("patterns", n_items, **figures, peak=peak)
+
+
+def _family() -> float:
+    """CPU seconds of this process and of all that it started, as far as they live."""
+    parent, seconds = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                words = (entry / "stat").read_text().rpartition(")")[2].split()
+                parent[int(entry.name)] = int(words[1])
+                seconds[int(entry.name)] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def ours(process: int) -> bool:
+        while process > 1 and process != os.getpid():
+            process = parent.get(process, 0)
+        return process == os.getpid()
+
+    return sum(spent for process, spent in seconds.items() if ours(process))
+
+
+def _timed(fit: Callable[[], Any]) -> tuple[dict[str, float], Any]:
+    """Return seconds by the clock and of CPU, of all processes, and the model."""
+    at, used = time.perf_counter(), _family()
+    model = fit()
+    return {"wall": round(time.perf_counter() - at, 1), "cpu": round(_family() - used, 1)}, model
+
+
+def engines(n_items: int = 10_000_000) -> None:
+    """Fit 60 voters in memory, on two workers of Dask, and by Spark on two cores, one after the other."""
+    from distributed import Client, LocalCluster
+
+    X, small = draw(n_items, 60), draw(20_000, 60)
+    memory, one = _timed(lambda: gl.LatentSML().fit(X))
+    labels = one.predict(X)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.parquet"
+        for rows, name in ((X, path), (small, Path(folder) / "small.parquet")):
+            table = pa.table({f"v{voter}": rows[:, voter] for voter in range(60)})
+            pq.write_table(table, name, row_group_size=max(len(rows) // 16, 1))
+        del table
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            client.run(lambda: gl.LatentSML().fit(draw(5000, 60)))  # compile
+            on_dask, other = _timed(lambda: gl.LatentSML().fit(gl.VoteStream(path, client=client)))
+        keep("dask", n_items, memory=memory, cluster=on_dask, **_same(one, other, labels, X))
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        with spark_session("local[2]") as session:
+            gl.LatentSML().fit(session.read.parquet(str(path.with_name("small.parquet"))))  # workers start
+            on_spark, other = _timed(lambda: gl.LatentSML().fit(session.read.parquet(str(path))))
+        keep("spark", n_items, memory=memory, cluster=on_spark, **_same(one, other, labels, X))
+
+
+def _same(one: Any, other: Any, labels: np.ndarray, X: np.ndarray) -> dict[str, Any]:
+    return {
+        "same_labels": bool(np.array_equal(labels, other.predict(X))),
+        "difference": difference(one, other),
+    }
+
+
+def page(n_workers: int = 100_000) -> None:
+    """Make the page of a crowd that has ten votes for each worker."""
+
+    def run(path: Path) -> dict[str, Any]:
+        took, made = measured(lambda: gl.report(path, path.with_suffix(".html")))
+        return {
+            "seconds": took,
+            "bytes": path.with_suffix(".html").stat().st_size,
+            "workers": len(made.model.recall_),
+        }
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.parquet"
+        pq.write_table(long_table(2 * n_workers, n_workers, 5)[0], path)
+        figures, peak = in_fresh_process(partial(run, path))
+    keep("page", n_workers, **figures, peak=peak)
+
+
+WORKS = {work.__name__: work for work in (crowd, voters, patterns, engines, page)}
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", gl.VotesWarning)
+    what, *rest = sys.argv[1:]
+    WORKS[what](*(int(float(word)) for word in rest))

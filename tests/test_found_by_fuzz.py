@@ -1,0 +1,79 @@
+"""What research/fuzz found: sentences of other libraries, which name neither file nor place, and worse."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+import goldless as gl
+from goldless.cli import main
+
+
+def refused(path, sentence, **options):
+    with pytest.raises(gl.VotesError, match=sentence) as raised:
+        gl.read_votes(path, **options)
+    assert str(path.parent) in str(raised.value)
+    assert len(str(raised.value)) < 2000
+
+
+@pytest.mark.parametrize("position", ["10q1", "2026-13-45", "9" * 5000, "²", "-1"])
+def test_a_position_that_is_no_number(position, tmp_path):
+    (tmp_path / "sites.txt").write_text(f"1\t100\tA\tG\t101\n1\t{position}\tA\tG\t110\n")
+    refused(tmp_path / "sites.txt", "line 2 is not a variant and 3 zeros and ones")
+    header = '##fileformat=VCFv4.2\n##INFO=<ID=CALLERS,Number=.,Type=String,Description="x">\n#CHROM\tPOS\n'
+    (tmp_path / "calls.vcf").write_text(f"{header}1\t{position}\t.\tA\tG\t.\tPASS\tCALLERS=a,b\n")
+    refused(tmp_path / "calls.vcf", "damaged VCF file: line 4 is not a record")
+
+
+@pytest.mark.parametrize("words", [b"\xab", b"{", b'{"0": "ham"} x', b"[1]"])
+def test_names_of_labels_beside_a_file_that_are_none(words, tmp_path):
+    record = '{"label": 0, "weak_labels": [0, 1, -1], "data": {"text": "x"}}'
+    (tmp_path / "train.json").write_text(f'{{"0": {record}, "1": {record}}}')
+    (tmp_path / "label.json").write_bytes(words)
+    refused(tmp_path / "train.json", "label.json|looks like wrench")
+
+
+def test_text_in_another_encoding_in_a_stream(tmp_path, capsys):
+    path = tmp_path / "votes.csv"
+    path.write_bytes("a,b,c\nja,nö,ja\nnö,nö,ja\n".encode("latin-1"))
+    assert main(["combine", str(path), "--engine", "stream", "-o", str(tmp_path / "labels.csv")]) == 1
+    assert f"{path} is not utf-8 text (byte 0xf6)" in capsys.readouterr().err.replace("\n", " ")
+    assert not (tmp_path / "labels.csv").exists()
+
+
+@pytest.mark.parametrize("point", [0xD800, 0x110000, 0xFFFFFFFF])
+def test_an_array_with_characters_that_do_not_exist(point, tmp_path):
+    voters = np.array(["abc", "def", "ghi"])
+    np.savez(tmp_path / "votes.npz", votes=np.array([[0, 1, 1], [1, 0, 1]]), voters=voters)
+    with zipfile.ZipFile(tmp_path / "votes.npz") as packed:
+        members = {name: packed.read(name) for name in packed.namelist()}
+    members["voters.npy"] = members["voters.npy"].replace(b"b\0\0\0", point.to_bytes(4, "little"))
+    with zipfile.ZipFile(tmp_path / "votes.npz", "w") as packed:
+        for name, data in members.items():
+            packed.writestr(name, data)
+    refused(tmp_path / "votes.npz", "characters that do not exist")
+
+
+def test_a_name_of_any_length_makes_no_long_message(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(f"{'x' * 5000},b,c\n{'y' * 5000},n,n\nn,y,y\n")
+    refused(path, "A text of 5,000 characters")
+
+
+@pytest.mark.parametrize("shape", [(3, 1 << 61), (1 << 61, 3)])
+def test_a_sparse_matrix_that_says_it_is_endless(shape, tmp_path):
+    parts = {"data": np.array([1, 2, 1]), "indices": np.array([0, 1, 2]), "indptr": np.array([0, 1, 2, 3])}
+    shape_of = {"shape": np.array(shape), "format": np.array(b"csr" if shape[0] == 3 else b"csc")}
+    np.savez(tmp_path / "votes.npz", **parts, **shape_of)
+    refused(tmp_path / "votes.npz", "GOLDLESS_MAX_BYTES to a larger number")
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_columns_that_are_left_out_of_a_fit_are_left_out_of_its_labels(engine, tmp_path):
+    rng = np.random.default_rng(0)
+    grades = np.round(rng.random((60, 1)) * 0.6 + rng.random((60, 4)) * 0.4, 4)
+    lines = [f"q{i},['ctx'],a,{','.join(map(str, row))}" for i, row in enumerate(grades)]
+    path, out = tmp_path / "votes.csv", tmp_path / "labels.csv"
+    path.write_text("\n".join(["question,context,answer,one,two,three,four", *lines]) + "\n")
+    assert main(["combine", str(path), "--engine", engine, "-o", str(out), "-q"]) == 0
+    assert len(out.read_text().splitlines()) == 61
