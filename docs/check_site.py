@@ -41,6 +41,8 @@ def faults(site: Path) -> list[str]:
         name = file.relative_to(site)
         for address in page.loaded + page.linked:
             parts = urlsplit(address)
+            if parts.scheme == "data":  # it stands in the page itself
+                continue
             if parts.scheme or parts.netloc:
                 if address in page.loaded:
                     found.append(f"{name} loads {address}")

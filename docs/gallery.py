@@ -72,7 +72,8 @@ def build(folder: Path, data: str | None = None) -> list[Path]:
         warnings.simplefilter("ignore")
         for name in REAL:
             found = shown(name, data)
-            page = gl.report(found.votes, truth=found.truth, title=found.title, resamples=20)
+            model = gl.LatentSML(kind="scores" if name == "scores" else "labels").fit(found.votes)
+            page = gl.report(found.votes, model=model, truth=found.truth, title=found.title, resamples=20)
             made.append(page.save(folder / f"{name}.html"))
     return made
 

@@ -112,6 +112,25 @@ def test_a_killed_worker_changes_nothing(client, frame, in_memory, monkeypatch):
     assert_same(model, in_memory, frame)
 
 
+def test_a_partition_that_kills_its_workers_ends_one_fit_and_not_the_next(client):
+    """Dask gives up after four workers; the cluster is then as good as before."""
+    from dask import bag
+    from distributed import KilledWorker
+
+    def rows(number, deadly=False):
+        if deadly and number == 1:
+            os._exit(1)
+        return gl.simulate_votes(2000, groups=[3, 1, 1, 1, 1], random_state=number)[0]
+
+    parts = bag.from_sequence(range(4), npartitions=4)
+    with pytest.raises(KilledWorker):
+        gl.LatentSML().fit(parts.map(rows, deadly=True))
+    client.wait_for_workers(2, timeout=120)
+    X = np.concatenate([rows(number) for number in range(4)])
+    again = gl.LatentSML().fit(parts.map(rows))
+    np.testing.assert_array_equal(again.predict_proba(X), gl.LatentSML().fit(X).predict_proba(X))
+
+
 def test_a_bag_of_blocks_with_few_patterns_is_the_table_bit_for_bit(client, frame):
     import dask.bag as db
 

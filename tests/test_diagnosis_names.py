@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import goldless as gl
+from goldless.cli import main
 
 
 def votes_of(n_classes):
@@ -57,3 +58,35 @@ def test_an_audit_estimates_from_labels_by_row(fitted):
     for name in names:
         ends = np.asarray(outcome.interval[name])
         assert ((ends[..., 0] <= outcome.value[name]) & (outcome.value[name] <= ends[..., 1])).all()
+
+
+def test_one_number_of_labels_however_many_are_asked_for(capsys, tmp_path):
+    """What `ask` says is what `inspect` says: whether anything is open, and how many labels would tell."""
+    X, _ = gl.simulate_votes(1_500, groups=[4] + [1] * 8, group_accuracy=(0.6, 0.75), random_state=5)
+    with pytest.warns(gl.AmbiguousGroupingWarning):
+        model = gl.LatentSML().fit(X)
+    diagnosis = gl.diagnose(model, X, resamples=0)
+    asked = [model.next_to_label(X, n) for n in (1, 5, 40)]
+    assert {questions.enough for questions in asked} == {diagnosis.labels_enough}
+    assert diagnosis.labels_enough > 0
+    assert all(questions.open for questions in asked)
+    said = f"about {diagnosis.labels_enough} labels are likely to tell which is right"
+    assert said in diagnosis.cannot_tell[0]
+    assert said in diagnosis.advice
+    assert said in asked[0].sentence
+    votes = tmp_path / "votes.csv"
+    np.savetxt(votes, X, fmt="%d", delimiter=",", header=",".join(f"v{n}" for n in range(12)), comments="")
+    for command in (["ask", str(votes), "-n", "3"], ["inspect", str(votes)]):
+        assert main(command) == 0
+        shown = capsys.readouterr()
+        assert said in " ".join((shown.out + shown.err).split())
+
+
+@pytest.mark.real_data
+def test_the_grouping_that_is_open_is_among_those_that_labels_decide_between(data_folder):
+    """Near it were so many groupings that only add to the groups that asking for labels passed it over."""
+    with np.load(data_folder / "panels" / "judge_mtbench_llmbarproc.npz") as file:
+        X = file["votes"]
+    with pytest.warns(gl.AmbiguousGroupingWarning):
+        model = gl.LatentSML(missing=0 if (X == 0).any() else None).fit(X)
+    assert model.next_to_label(X, 20).enough > 0

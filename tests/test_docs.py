@@ -156,12 +156,13 @@ def test_the_reference_has_every_public_name():
     assert set(goldless.__all__) - shown == set()
 
 
-def test_the_page_on_cost_shows_what_was_measured():
+@pytest.mark.parametrize("name", cost_page.TABLES)
+def test_the_pages_on_cost_show_what_was_measured(name):
     """After a benchmark: python -m research.benchmarks.cost_page."""
-    page = (ROOT / "docs" / "cost.md").read_text()
-    record = json.loads((ROOT / "docs" / "cost.json").read_text())
-    assert cost_page.filled(page, record) == page
-    assert page.count("<!-- measured: ") == page.count("<!-- end -->") == len(cost_page.TABLES)
+    page, tables = (ROOT / "docs" / f"{name}.md").read_text(), cost_page.TABLES[name]
+    record = json.loads((ROOT / "docs" / f"{name}.json").read_text())
+    assert cost_page.filled(page, record, tables) == page
+    assert page.count("<!-- measured: ") == page.count("<!-- end -->") == len(tables)
 
 
 @pytest.mark.parametrize("page", board.PAGES, ids=lambda page: page.stem)

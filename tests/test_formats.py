@@ -5,7 +5,10 @@ import io
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import zipfile
+from inspect import getsource
 from pathlib import Path
 
 import numpy as np
@@ -1195,6 +1198,33 @@ def test_plug_ins_take_the_same_road(tmp_path, monkeypatch, capsys):
         monkeypatch.undo()
         for cached in (registry._plugins, registry.all_readers, registry.all_presets):
             cached.cache_clear()
+
+
+def test_a_plug_in_that_is_installed_is_found(tmp_path):
+    """A package on the path, with the entry point in its metadata, in a process of its own."""
+    site = tmp_path / "site"
+    write(
+        site,
+        **{
+            "toy-1.0.dist-info__METADATA": "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n",
+            "toy-1.0.dist-info__entry_points.txt": "[goldless.readers]\ndots = toy:Dots\nbroken = toy:nothing\n",
+            "toy.py": "import pyarrow as pa\nfrom goldless.io.readers.base import Read, Roles\n\n\n"
+            + getsource(Dots),
+        },
+    )
+    (tmp_path / "votes.dots").write_text(
+        "#dots\n" + "".join(f"{i}.{v}.{'xy'[i % 2]}\n" for i in range(9) for v in "abc")
+    )
+    run = [sys.executable, "-m", "goldless.cli"]
+    there = {**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200"}
+    listed = subprocess.run([*run, "formats"], env=there, capture_output=True, text=True, check=True)
+    assert "lines of item.voter.label" in listed.stdout
+    assert "The plug-in 'broken' of goldless.readers cannot be loaded" in listed.stderr
+    for more in ([], ["--as", "dots"]):
+        command = [*run, "combine", str(tmp_path / "votes.dots"), *more, "--method", "majority"]
+        done = subprocess.run(command, env=there, capture_output=True, text=True, check=True)
+        assert len(done.stdout.splitlines()) == 10
+        assert "Read as dots, long ('i', 'v', 'y'): 27 votes of 3 voters on 9 items" in done.stderr
 
 
 def test_formats_are_listed_and_a_wrong_name_is_corrected(capsys, tmp_path):

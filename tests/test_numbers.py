@@ -826,3 +826,62 @@ def test_what_is_warned_of(votes, sentence):
     X, _ = draw(600, skill=(1.6,) * 6)
     with pytest.warns(gl.VotesWarning, match=sentence):
         LatentSML().fit(pd.DataFrame(votes(X), columns=list("abcdef")))
+
+
+# -- everything a fitted model does, for every kind -----------------------------------------------------------------
+
+
+def of_kind(kind):
+    """Draw votes of a kind, some of them missing."""
+    X, y = draw(500, seed=7)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    if kind == "ordinal":
+        scaled = np.clip(np.round(1.5 * scaled + 3), 1, 5)
+    elif kind == "probabilities":
+        scaled = 1 / (1 + np.exp(-2 * scaled))
+    elif kind == "mixed":
+        scaled[:, 0], scaled[:, 1] = scaled[:, 0] > 0.5, np.round(3 * scaled[:, 1])
+    scaled[np.random.default_rng(1).random(scaled.shape) < 0.05] = np.nan
+    return scaled, y
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "probabilities", "scores", "mixed"])
+def test_a_model_of_every_kind_does_everything(kind, tmp_path):
+    X, y = of_kind(kind)
+    fresh = LatentSML(kind="ordinal" if kind == "ordinal" else "auto")
+    model = clone(fresh).fit(X)
+    expected = ("labels", *("scores",) * 5) if kind == "mixed" else (kind,) * 6
+    assert model.kinds_ == expected
+    labels = model.predict(X)
+    assert balanced_accuracy_score(y, labels) > 0.8
+    # public facts of every voter
+    assert len(model.cuts_) == len(model.emission_) == 6
+    assert model.auc_.shape == model.turning_point_.shape == model.direction_.shape == (6,)
+    assert np.isfinite(model.scale_or_classes_)
+    # weights are repeated rows
+    weights = np.random.default_rng(2).integers(0, 3, len(X))
+    np.testing.assert_allclose(
+        clone(fresh).fit(X, sample_weight=weights).auc_,
+        clone(fresh).fit(np.repeat(X, weights, axis=0)).auc_,
+        atol=1e-9,
+    )
+    # anchors, an audit, the model file
+    anchors = {row: int(y[row]) for row in range(0, 120, 3)}
+    told = clone(fresh).fit(X, anchors=anchors)
+    assert gl_log_loss(y, told.predict_proba(X)[:, 1]) < gl_log_loss(y, model.predict_proba(X)[:, 1]) + 0.02
+    plan = gl.audit(model, X, n=40)
+    outcome = plan.estimate({int(row): int(y[row]) for row in plan.rows})
+    assert outcome.value["balanced_accuracy"] > 0.7
+    model.save(tmp_path / "model.json")
+    loaded = gl.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(X), labels)
+    assert loaded.kinds_ == model.kinds_
+    # explanations, questions, panels
+    why = model.explain(X[:30])
+    np.testing.assert_allclose(why.prior + why.by_group.sum(axis=1), why.log_odds, atol=1e-6)
+    assert len(model.next_to_label(X, n=7).rows) == 7
+    assert len(set(model.select(3))) == 3
+    # what is claimed of the labels is claimed of these labels
+    summary = summarize(model, X, resamples=0)
+    share = summary["votes"]["class_shares"][1]
+    assert share == pytest.approx(model.class_balance_, abs=1e-3)

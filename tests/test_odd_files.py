@@ -419,3 +419,13 @@ def test_a_cut_marks_variants_in_the_filter(several, tmp_path, capsys):
     for cut, name in (("1.5", "out2.vcf"), ("0.5", "out.csv")):
         assert main(["combine", str(tmp_path / "in"), "--cut", cut, "-o", str(tmp_path / name)]) == 1
         assert "--cut" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine", [gl.read_votes, gl.VoteStream])
+def test_what_a_format_calls_no_vote_is_none_when_a_model_labels_it(engine, tmp_path):
+    matrix = np.where(np.arange(48).reshape(12, 4) % 7 == 0, -1, MARKS)
+    np.save(tmp_path / "L.npy", matrix)
+    labels = gl.MajorityVote().fit(engine(tmp_path / "L.npy")).predict(engine(tmp_path / "L.npy"))
+    np.testing.assert_array_equal(labels, gl.MajorityVote(missing=-1).fit(matrix).predict(matrix))
+    listed = gl.read_votes(tmp_path / "L.npy", classes=[-1, 0, 1])
+    assert listed.n_votes == 48

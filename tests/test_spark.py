@@ -110,11 +110,12 @@ def test_known_labels_are_rows_of_the_frame(spark, small):
     np.testing.assert_allclose(one.sensitivity_, other.sensitivity_, rtol=0, atol=1e-9)
 
 
-def test_what_is_seen_of_single_items_is_what_is_seen_in_memory(spark, small):
-    path, votes = small
-    stream = gl.VoteStream(read(spark, path), id_column="case")
-    named = votes.set_axis([f"case {i}" for i in range(len(votes))])
-    assert_looks_are_those_of_memory(stream, named)
+def test_what_is_seen_of_single_items_is_what_is_seen_in_memory(spark):
+    X, _ = gl.simulate_votes(1500, groups=[4] + [1] * 6, missing_rate=0.1, random_state=0)
+    names = pd.Index([f"case {i}" for i in range(1500)], name="case")
+    frame = pd.DataFrame(X, index=names, columns=[f"voter {i}" for i in range(10)])
+    votes = gl.VoteStream(spark.createDataFrame(frame.reset_index()), id_column="case")
+    assert_looks_are_those_of_memory(votes, frame)
 
 
 def test_a_long_frame_is_the_wide_one(spark):

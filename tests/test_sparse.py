@@ -304,3 +304,16 @@ def test_the_e_step_of_voters_on_the_hub_is_that_of_plain_sums(n_states, n_voter
         np.testing.assert_allclose(found.votes, np.einsum("niv,ns->ivs", voted, posterior), rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(found.labels, posterior.sum(axis=0))
         np.testing.assert_allclose(found.log_likelihood, counts @ np.logaddexp.reduce(joint, axis=1))
+
+
+def test_voters_that_share_enough_are_those_of_the_products(rng):
+    codes = rng.integers(-1, 3, (300, 40)).astype(np.int8)
+    codes[rng.random(codes.shape) < 0.7] = -1
+    counts = rng.integers(0, 3, len(codes))
+    voted = (codes >= 0).astype(float)
+    shared = voted.T @ (counts[:, None] * voted)
+    np.fill_diagonal(shared, 0)
+    pairs = SparseRows.of(SparseCodes.of(codes), 3, counts).pairs
+    for n_shared in (10, 25, 40):
+        found = pairs._partners(np.arange(40), n_shared)
+        np.testing.assert_array_equal(found, (shared >= n_shared).sum(axis=1))

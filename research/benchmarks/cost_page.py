@@ -1,4 +1,4 @@
-"""Write tables and pictures of docs/cost.md from docs/cost.json.
+"""Write tables and pictures of docs/cost.md and docs/scale.md from docs/cost.json and docs/scale.json.
 
 python -m research.benchmarks.cost_page
 
@@ -145,17 +145,74 @@ def on_paper(record: Record) -> str:
     )
 
 
-TABLES: dict[str, Callable[[Record], str]] = {
-    "aims": against_aims,
-    "items": by_items,
-    "voters": by_voters,
-    "paper": on_paper,
+def outgrown(record: Record) -> str:
+    """Return what panels that outgrow a machine cost, with the aims beside."""
+    rows: list[tuple[str, str, str]] = []
+    for n, made in sized(record, "crowd"):
+        merge, fit, label = (made[part]["cpu"] for part in ("merge", "fit", "label"))
+        rows.append(
+            (
+                f"{n:,} votes of {made['workers']:,} workers, long Parquet in no order: `LatentSML`",
+                f"merge {merge:.0f} s, fit {fit:.0f} s, labels {label:.0f} s; {made['passes']} passes of EM, peak "
+                f"{made['peak']:,} MiB",
+                "finishes, 1,500 MB",
+            )
+        )
+    for n, made in sized(record, "patterns"):
+        rows.append(
+            (
+                f"{n:,} x 20 in memory, {made['distinct']:,} patterns",
+                f"fit {made['fit']['cpu']:.0f} s; an EM pass takes {made['step']['cpu'] / made['count']['cpu']:.2f} "
+                f"times one `np.count_nonzero` ({made['count']['cpu']:.2f} s); memory on top of the votes "
+                f"{made['rise_mib'] / made['votes_mib']:.2f} of theirs",
+                "4; 0.6",
+            )
+        )
+    for work, name in (("dask", "Dask, two workers of one thread"), ("spark", "Spark on two cores")):
+        for n, made in sized(record, work):
+            same = "the same" if made["same_labels"] else "other"
+            ratio = made["cluster"]["cpu"] / made["memory"]["cpu"]
+            rows.append(
+                (
+                    f"{name}, {n:,} x 60 in Parquet",
+                    f"{ratio:.1f} times the CPU of the fit in memory ({made['memory']['cpu']:.0f} s), all processes "
+                    f"counted; {same} labels, rates to {made['difference']:.0e}",
+                    "3; 1e-9, at 10,000,000 x 60",
+                )
+            )
+    for n, made in sized(record, "page"):
+        rows.append((f"page of {n:,} workers", f"{made['bytes'] / 1e6:.2f} MB", "5 MB"))
+    return table(("work", "measured", "aim"), rows)
+
+
+def many_voters(record: Record) -> str:
+    """Return how a whole fit grows with the number of voters."""
+    rows, before = [], None
+    for n, made in sized(record, "voters"):
+        growth = ""
+        if before is not None:
+            growth = f"m^{np.log(made['cpu'] / before[1]) / np.log(n / before[0]):.1f}"
+        rows.append((f"{n:,}", f"{made['cpu']:.0f}", growth, f"{made['peak']:,}", made["groups"], made["misplaced"]))
+        before = n, made["cpu"]
+    header = ("voters, 20,000 items", "fit, CPU s", "growth", "peak MiB", "groups of ten", "misplaced voters")
+    return table(header, rows)
+
+
+def sized(record: Record, work: str) -> list[tuple[int, Any]]:
+    """Return the sizes that were measured, with their figures."""
+    return [(int(size), made) for size, made in record.get(work, {}).items()]
+
+
+Tables = dict[str, Callable[[Record], str]]
+TABLES: dict[str, Tables] = {
+    "cost": {"aims": against_aims, "items": by_items, "voters": by_voters, "paper": on_paper},
+    "scale": {"outgrown": outgrown, "voters": many_voters},
 }
 
 
-def filled(page: str, record: Record) -> str:
+def filled(page: str, record: Record, tables: Tables) -> str:
     """Return the page with its tables made from the record."""
-    return _SECTION.sub(lambda found: f"{found[1]}\n{TABLES[found[2]](record)}\n\n{found[3]}", page)
+    return _SECTION.sub(lambda found: f"{found[1]}\n{tables[found[2]](record)}\n\n{found[3]}", page)
 
 
 def draw(record: Record, ink: str) -> Any:
@@ -182,15 +239,16 @@ def draw(record: Record, ink: str) -> Any:
 
 
 def main() -> None:
-    """Write the page and its pictures."""
+    """Write the pages and the pictures."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    for name, tables in TABLES.items():
+        page = DOCS / f"{name}.md"
+        page.write_text(filled(page.read_text(), json.loads((DOCS / f"{name}.json").read_text()), tables))
     record = json.loads((DOCS / "cost.json").read_text())
-    page = DOCS / "cost.md"
-    page.write_text(filled(page.read_text(), record))
     for theme, ink in INK.items():
         colours = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
         with plt.rc_context({**dict.fromkeys(colours, ink), "svg.hashsalt": "cost"}):

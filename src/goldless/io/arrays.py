@@ -221,7 +221,12 @@ def arrow_table(X: Any) -> pa.Table | None:
     try:
         columns = ordered_map(_plain_text, table.columns)
     except (KeyError, pa.ArrowNotImplementedError):
-        columns = _without_views(X)
+        columns = [
+            column.cast(pa.dictionary(pa.int32(), column.type.value_type))
+            if pa.types.is_dictionary(column.type)
+            else column
+            for column in without_views(X).columns
+        ]
     return pa.table(columns, names=table.column_names)
 
 
@@ -237,17 +242,12 @@ def _series_array(series: Any) -> pa.Array:
     return pa.array(series, from_pandas=True)
 
 
-def _without_views(X: Any) -> list[pa.ChunkedArray]:
-    """Return the columns of a frame of polars as older versions of Arrow take them, which know no views of text."""
+def without_views(X: Any) -> pa.Table:
+    """Return a frame of polars as older versions of Arrow take it, which know no views of text."""
     levels = getattr(sys.modules.get(type(X).__module__.partition(".")[0]), "CompatLevel", None)
     if levels is None:
         raise VotesError("arrow-too-old", "Views of text need a newer pyarrow: pip install -U pyarrow")
-    return [
-        column.cast(pa.dictionary(pa.int32(), column.type.value_type))
-        if pa.types.is_dictionary(column.type)
-        else column
-        for column in X.to_arrow(compat_level=levels.oldest()).columns
-    ]
+    return X.to_arrow(compat_level=levels.oldest())
 
 
 _FEW = 6  # labels that are found by comparing all votes with each, which is several times faster than hashing

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldless.errors import Note, VotesError
-from goldless.io.arrays import arrow_table, own_index
+from goldless.io.arrays import arrow_table, own_index, without_views
 from goldless.io.readers.base import (
     POSSIBLE,
     UNZIP_ERRORS,
@@ -380,7 +380,10 @@ def _read_memory(source: Any) -> Read:
     if table is None and hasattr(source, "__arrow_c_stream__"):  # a frame with lists in it
         table = pa.table(source)
     if table is not None:
-        table, notes = unnested(table, "votes")
+        try:
+            table, notes = unnested(table, "votes")
+        except KeyError:  # an Arrow that knows no views of text
+            table, notes = unnested(without_views(source), "votes")
         return Read(table, f"a frame of {type(source).__module__.partition('.')[0]}", notes=notes, certain=False)
     try:
         array = np.asarray(source)

@@ -98,6 +98,7 @@ _NOTED_BESIDE = {  # words in names of columns of numbers that stand beside vote
         "perplexity",
     ),
 }
+_RARE_WORDS = 0.25  # of the votes: more are no refusals
 _FEW_WORDS = 2  # words among numbers, which may mean that a voter said nothing
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
 _OWN_VALUES = 3  # a column of so many values that no other has is no voter
@@ -487,7 +488,14 @@ def are_numbers(
 
 def _refuse_words_among_numbers(columns: Sequence[Column], rules: LabelRules, words: list) -> None:
     """Refuse a word or two among what would otherwise be numbers: they may be refusals, or classes."""
-    if are_numbers(columns, replace(rules, missing=(*rules.missing, *words))):
+    cast = sum(int((column.positions >= 0).sum()) for column in columns)
+    said = sum(
+        int((column.positions == number).sum())
+        for column in columns
+        for number, value in enumerate(column.values)
+        if value in words
+    )
+    if said < _RARE_WORDS * cast and are_numbers(columns, replace(rules, missing=(*rules.missing, *words))):
         column = next(column for column in columns if words[0] in column.values)
         raise VotesError(
             "words-among-numbers",

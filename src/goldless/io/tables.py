@@ -140,8 +140,9 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
     rules = options.rules
     if rules.classes is None and read.classes is not None and not rules.missing:
         rules = replace(rules, classes=np.array(read.classes))
-    if rules.classes is None and not rules.missing and read.missing:
-        rules = replace(rules, missing=read.missing)
+    if not rules.missing and read.missing:
+        listed_too = () if rules.classes is None else rules.classes.tolist()
+        rules = replace(rules, missing=tuple(label for label in read.missing if label not in listed_too))
     if rules.positive is None and read.positive is not None and rules.classes is None:
         rules = replace(rules, positive=read.positive)
     options = replace(options, rules=rules)

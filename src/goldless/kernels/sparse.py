@@ -248,6 +248,30 @@ def _scatter(starts, voters, symbols, weights, out):
 
 
 @compiled
+def count_partners(column_starts, rows, row_starts, voters, counts, n_shared, partners):
+    """Count for every voter the others with whom it shares so many items; work follows the pairs of votes."""
+    n_voters = column_starts.size - 1
+    shared, met = np.zeros(n_voters), np.empty(n_voters, dtype=np.int64)
+    for voter in range(n_voters):
+        n_met = 0
+        for place in range(column_starts[voter], column_starts[voter + 1]):
+            row = rows[place]
+            if counts[row] <= 0.0:
+                continue
+            for vote in range(row_starts[row], row_starts[row + 1]):
+                other = voters[vote]
+                if shared[other] == 0.0:
+                    met[n_met] = other
+                    n_met += 1
+                shared[other] += counts[row]
+        for number in range(n_met):
+            other = met[number]
+            if other != voter and shared[other] >= n_shared:
+                partners[voter] += 1
+            shared[other] = 0.0
+
+
+@compiled
 def _mixed(number):
     """Return a hash of a whole number (SplitMix64)."""
     number += np.uint64(0x9E3779B97F4A7C15)

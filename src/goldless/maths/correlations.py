@@ -12,6 +12,7 @@ _CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
 _FEWEST_NEGATIVE = 20  # negative correlations that show how far chance goes (each pair counts twice)
 _SMALLEST_VARIANCE = 1e-9
 _NEGLIGIBLE = 1e-6  # share of an item
+_LEAST_SUM = 0.5  # of a voter's correlations: below 1 where chance is taken out of none, or the mean would be too low
 
 
 class Correlations(NamedTuple):
@@ -59,7 +60,7 @@ class Correlations(NamedTuple):
         limit = _CLEARLY / spread
         density, beyond = np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi), ndtr(-limit)
         mean, variance = spread * density, spread**2 * (limit * density + beyond - density**2)
-        own = 1 / np.maximum((kept - mean[:, None, None] * chance).sum(axis=2), 1.0)
+        own = 1 / np.maximum((kept - mean[:, None, None] * chance).sum(axis=2), _LEAST_SUM)
         worth = own.sum(axis=1)
         slopes = (own[:, :, None] ** 2 + own[:, None, :] ** 2) / worth[:, None, None]
         return worth, variance * (slopes**2 * chance**2 * unclear).sum(axis=(1, 2)) / 2

@@ -48,6 +48,8 @@ class Opened:
         What the numbers of every pattern say, if the votes are numbers that were cut.
     of_numbers : TreeEstimator or None
         The estimator as it was fitted to numbers, in this case.
+    number_codes : ndarray of shape (n_items, n_voters) or None
+        Codes of the bins of the numbers.
     """
 
     model: Any
@@ -58,6 +60,7 @@ class Opened:
     remark: str = ""
     said: Said | None = None
     of_numbers: Any = None
+    number_codes: NDArray[np.int8] | None = None
 
     @classmethod
     def of(cls, model: Any, X: Any) -> Opened:
@@ -73,7 +76,8 @@ class Opened:
             raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
         if isinstance(X, CutVotes) and X.said is not None:
             table, said = X.said.collapsed(dense_codes(X.codes), None)
-            return cls(model, X, table, drawn.rows, remark=drawn.remark, said=said, of_numbers=as_fitted)
+            numbers = dense_codes(as_fitted._read(drawn.votes, reset=False).codes)
+            return cls(model, X, table, drawn.rows, None, drawn.remark, said, as_fitted, numbers)
         model, votes, rows, columns, remark, _ = looked_at(model, votes)
         remark = " ".join(filter(None, [drawn.remark, remark]))
         if drawn.rows is not None:
@@ -156,6 +160,13 @@ class Opened:
         return model._answer(self.table.codes)[:, 0].astype(np.int64)
 
     def by_panel(self, panel: list[int]) -> NDArray[np.int64]:
-        """Return the code of the label of every pattern if only some voters are heard."""
+        """Return the code of the label of every item if only some voters are heard."""
+        if self.number_codes is not None:
+            part = self.of_numbers.fitted_.subset(panel)
+            return part.decide(part.log_likelihood(np.ascontiguousarray(self.number_codes[:, panel])))
+        return self.patterns_by_panel(panel)[self.table.inverse]
+
+    def patterns_by_panel(self, panel: list[int]) -> NDArray[np.int64]:
+        """Return the code of the label of every pattern of labels if only some voters are heard."""
         codes = np.ascontiguousarray(self.table.codes[:, panel])
         return self.tree.subset(np.array(panel)).class_log_likelihood(codes).argmax(axis=1)

@@ -140,7 +140,6 @@ def _summary(
     warnings: list[str],
 ) -> Summary:
     table, tree, counts = opened.table, opened.tree, opened.table.counts
-    of_panel = opened.by_panel(panel)
     combined = diagnosis.expectation("combined").balanced_accuracy
     panel_accuracy = rounded(expected_of(opened, panel, combined))
     groups = group_parts(tree, diagnosis)
@@ -203,8 +202,9 @@ def _summary(
     )
     scored = None
     if truth is not None:
-        labels = {"combined": opened.combined, "majority vote": opened.majority, "panel": of_panel}
+        labels = {"combined": opened.combined, "majority vote": opened.majority}
         by_item = {name: codes[table.inverse] for name, codes in labels.items()}
+        by_item["panel"] = opened.by_panel(panel)
         best = diagnosis.expectation("voter thought best").column or 0
         scored = truth_part(dense_codes(opened.votes.codes), np.asarray(truth), by_item, best, opened.n_classes)
     return Summary(

@@ -109,7 +109,7 @@ def expected_of(opened: Opened, panel: list[int], combined: float) -> float:
     if isinstance(opened.of_numbers, LatentSML):
         judged = judge_panels(opened.of_numbers.fitted_, [panel])
         return on_one_scale(opened.of_numbers, judged, combined)[0].balanced_accuracy
-    labels, counts = opened.by_panel(panel), opened.table.counts
+    labels, counts = opened.patterns_by_panel(panel), opened.table.counts
     return expected_of_panel(labels, opened.combined, opened.posterior, counts, combined)
 
 

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.sparse import SparseCodes, count_partners
 from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.votes.pairs import PairTables
 
 MOST_COMPARED = 500  # voters: of more, only those are compared with each other that share enough items
-_CELLS_AT_ONCE = 1 << 22
 _MOST_STREAMED = 2000  # voters of votes that are not in memory of whom all pairs are looked at
 
 
@@ -220,14 +219,11 @@ class SparsePairs:
             np.fill_diagonal(shared, 0)
             return (shared >= n_shared).sum(axis=1)
         voted = _votes_of(self.rows, chosen)
-        weighted = voted.multiply(self.rows.counts.astype(np.float64)[:, None]).tocsr()
         columns, partners = voted.tocsc(), np.zeros(len(chosen), dtype=np.int64)
-        step = max(1, _CELLS_AT_ONCE // max(len(chosen), 1))
-        for start in range(0, len(chosen), step):
-            enough = (weighted[:, start : start + step].T @ columns).tocoo()
-            row, column = enough.coords
-            far = (enough.data >= n_shared) & (row + start != column)
-            partners += np.bincount(row[far] + start, minlength=len(chosen))
+        counts = self.rows.counts.astype(np.float64)
+        count_partners(
+            columns.indptr, columns.indices, voted.indptr, voted.indices, counts, float(n_shared), partners
+        )
         return partners
 
     def first_copies(self, min_votes: int = 20) -> NDArray[np.int64]:
