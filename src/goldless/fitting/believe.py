@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +10,8 @@ from numpy.typing import NDArray
 from goldless.fitting.alternatives import nearby_groupings, undecided_by
 from goldless.fitting.core import FitVotes
 from goldless.fitting.fitted import Guard
-from goldless.fitting.given_groups import FitOptions, GroupsFit, fit_given
+from goldless.fitting.given_groups import Fits, GroupsFit, fit_given
 from goldless.fitting.groups import FoundGroups, with_groups
-from goldless.fitting.levels import fit_levels
 from goldless.fitting.skill import Explained, best_root, takes_skill_for_echo, undecided
 from goldless.maths.checks import relabel
 from goldless.maths.em import run_em
@@ -24,7 +21,7 @@ _GUESSED = 2.0  # prices of a voter between two groupings of numbers: which one 
 _PASSES_WITHOUT, _TOL_WITHOUT = 20, 1e-5  # of EM without a group, from the fit with it
 
 
-def believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[FoundGroups, GroupsFit, Guard | None]:
+def believe(fits: Fits, found: FoundGroups) -> tuple[FoundGroups, GroupsFit, Guard | None]:
     """Fit the groups that were found, unless they take skill for echo.
 
     Strong voters agree with each other more than one factor allows, because easy items are easy for all: without this
@@ -32,17 +29,17 @@ def believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[F
     between groupings that covariances cannot tell apart (:mod:`goldless.fitting.skill`); of more, groups are kept
     only if easy and hard items explain less. Of numbers see :func:`_unless_undecided`.
     """
-    fit = partial(fit_given, votes, options, overdispersion=found.overdispersion)
+    votes, options = fits.votes, fits.options
     alone = np.arange(len(found.groups))
     searched = isinstance(options.structure, str) and options.structure == "search"
     if not searched or not options.em or found.groups.max() == len(alone) - 1:
-        return found, fit(groups=found.groups), None
+        return found, fits.of(found.groups), None
     if votes.ranked is not None:
-        return *_unless_undecided(votes, found, fit), None
+        return *_unless_undecided(fits, found), None
     if votes.n_classes == 2:
-        return _best_root(votes, found, fit)
-    flat, grouped = fit(groups=alone, finish=False), fit(groups=found.groups)
-    levels = fit_levels(votes.sums, flat.table_model, flat.prior, 2)
+        return _best_root(fits, found)
+    flat, grouped = fits.of(alone, finish=False), fits.of(found.groups)
+    levels = fits.levels(alone)
     of_levels = -np.inf if levels is None else levels[0].log_likelihood
     n_groups, n_classes = int((np.bincount(found.groups) > 1).sum()), votes.n_classes
     half = np.log(votes.table.n_items) / 2
@@ -58,17 +55,15 @@ def believe(votes: FitVotes, options: FitOptions, found: FoundGroups) -> tuple[F
         bool(kept),
     )
     if not kept:
-        return with_groups(votes, found, alone), fit(groups=alone), guard
+        return with_groups(votes, found, alone), fits.of(alone), guard
     paying = _groups_that_pay(votes, found.groups, grouped)
     if np.array_equal(paying, found.groups):
         return found, grouped, guard
     guard = replace(guard, groups=votes.spread_groups(paying))
-    return with_groups(votes, found, paying), fit(groups=paying), guard
+    return with_groups(votes, found, paying), fits.of(paying), guard
 
 
-def _unless_undecided(
-    votes: FitVotes, found: FoundGroups, fit: Callable[..., GroupsFit]
-) -> tuple[FoundGroups, GroupsFit]:
+def _unless_undecided(fits: Fits, found: FoundGroups) -> tuple[FoundGroups, GroupsFit]:
     """Fit the groups of numbers that were found, or none if a grouping that fits as well would label otherwise.
 
     Which of two hidden nodes is Y is then a guess, and the model without groups hears both. Simulated, 800 items, 12
@@ -76,7 +71,7 @@ def _unless_undecided(
     groups 83.0, 81.5 and 78.9 %; of two classes 97.5, 88.9 and 77.7 % against 92.4, 88.7 and 83.4 %.
     """
     assert found.structure is not None
-    grouped = fit(groups=found.groups)
+    votes, grouped = fits.votes, fits.of(found.groups)
     others = nearby_groupings(votes.sums, grouped.table_model, found.structure, grouped.prior)
     other = undecided_by(others, _GUESSED)
     if other is None:
@@ -85,7 +80,7 @@ def _unless_undecided(
     found = replace(
         with_groups(votes, found, alone), undecided=other, overdispersion=covariance_misfit(votes.covariance)
     )
-    return found, fit(groups=alone, overdispersion=found.overdispersion)
+    return found, fit_given(votes, fits.options, alone, found.overdispersion)
 
 
 def _groups_that_pay(votes: FitVotes, groups: NDArray[np.int64], grouped: GroupsFit) -> NDArray[np.int64]:
@@ -106,14 +101,15 @@ def _groups_that_pay(votes: FitVotes, groups: NDArray[np.int64], grouped: Groups
     return relabel(kept)
 
 
-def _best_root(
-    votes: FitVotes, found: FoundGroups, fit: Callable[..., GroupsFit]
-) -> tuple[FoundGroups, GroupsFit, Guard | None]:
+def _best_root(fits: Fits, found: FoundGroups) -> tuple[FoundGroups, GroupsFit, Guard | None]:
     """Fit the groups that were found, or a grouping as near to the covariances if they take skill for echo."""
+    votes = fits.votes
+    in_memory = votes.sums.engine is None
 
     def explain(groups: NDArray[np.int64]) -> Explained:
-        of_groups = fit(groups=groups, finish=False)
-        levels = fit_levels(votes.sums, of_groups.table_model, of_groups.prior, 2)
+        # the groups that were found are mostly those that stay, and in memory nothing is left to finish
+        of_groups = fits.of(groups, finish=in_memory and groups is found.groups)
+        levels = fits.levels(groups)
         return Explained(
             groups, of_groups.table_log_likelihood, -np.inf if levels is None else levels[0].log_likelihood
         )
@@ -121,7 +117,7 @@ def _best_root(
     assert found.structure is not None
     grouped, flat = explain(found.groups), explain(np.arange(len(found.groups)))
     if not takes_skill_for_echo(grouped, flat):
-        return found, fit(groups=found.groups), None
+        return found, fits.of(found.groups), None
     best = best_root(grouped, undecided(found.structure), explain, votes.table.n_items)
     guard = None
     if best.groups.max() == len(best.groups) - 1:
@@ -129,4 +125,4 @@ def _best_root(
         guard = Guard(skill, flat.log_likelihood, grouped.log_likelihood, flat.with_levels, False)
     if best is not grouped:
         found = with_groups(votes, found, best.groups)
-    return found, fit(groups=best.groups), guard
+    return found, fits.of(best.groups), guard

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from goldless.fitting.core import FitVotes
 from goldless.fitting.cut import Cut, KnownItems, find_cut, mean_votes
 from goldless.fitting.facts import Facts
 from goldless.fitting.fitted import Convergence, Fitted, Grouping, Guard, Settled, probabilities
-from goldless.fitting.given_groups import FitOptions, fit_given, start_prior
+from goldless.fitting.given_groups import FitOptions, Fits, fit_given, start_prior
 from goldless.fitting.groups import FoundGroups, find_groups
 from goldless.fitting.keep import with_sample
 from goldless.fitting.known_labels import fit_with_facts
@@ -55,7 +54,8 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
     options = seen_if(votes, options)
     votes = add_unseen(votes, options)
     found = find_groups(votes, options.structure, options.n_groups)
-    found, fit, guard = believe(votes, options, found)
+    fits = Fits(votes, options, found.overdispersion)
+    found, fit, guard = believe(fits, found)
     prior, model = fit.prior, fit.result.model
     groupings: tuple[NDArray[np.int64], ...] = ()
     if found.structure is not None:  # the best of the search, which need not be what is used, and its rivals
@@ -86,7 +86,8 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         calibration = calibrated_to(votes.table, fit.table_model, fit.free)
     core = model.subset(np.arange(votes.sums.n_voters))
     level_prior = hearing(prior, abstainers, votes.sums.n_voters, model.n_voters)
-    levels = _find_levels(votes, sums, options, model, result, level_prior, known)
+    as_found = not known and not len(abstainers) and sums.engine is None  # then kinds of items may be fitted already
+    levels = _find_levels(votes, sums, options, model, result, level_prior, known, fits if as_found else None)
     line, separation, cut = None, None, 0.0
     if votes.ranked is not None:
         line, separation, cut = number_line(votes, votes.ranked, core, facts)
@@ -114,7 +115,7 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         warn_about_numbers(votes, fitted, evidence)
         return with_sample(votes, fitted, evidence)
     if votes.n_classes == 2:
-        flat = _without_groups(votes, fitted, options, found.overdispersion)
+        flat = _without_groups(fitted, fits)
         fitted = replace(
             fitted,
             cut=_find_cut(votes, fitted, facts, settled, flat),
@@ -194,20 +195,11 @@ def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
     return votes.fitted(model, probability_line=line, separation=separation, number_cut=cut, grouping=grouping)
 
 
-def _without_groups(
-    votes: FitVotes, fitted: Fitted, options: FitOptions, overdispersion: float
-) -> Callable[[], TreeModel]:
-    """Return what fits the model of the fitted voters without groups, once."""
-    alone = np.arange(votes.sums.n_voters)
+def _without_groups(fitted: Fitted, fits: Fits) -> Callable[[], TreeModel]:
+    """Return what fits the model of the fitted voters without groups."""
+    alone = np.arange(fits.votes.sums.n_voters)
     core = fitted.evidence[0].subset(alone)
-
-    @cache
-    def flat() -> TreeModel:
-        if core.n_groups == core.n_voters:
-            return core
-        return fit_given(votes, options, alone, overdispersion, finish=False).table_model
-
-    return flat
+    return lambda: core if core.n_groups == core.n_voters else fits.of(alone, finish=False).table_model
 
 
 def _risk(votes: FitVotes, fitted: Fitted, flat: TreeModel) -> Risk:
@@ -290,8 +282,12 @@ def _find_levels(
     result: EMResult,
     prior: Dirichlet,
     known: bool,
+    fits: Fits | None,
 ) -> tuple[TreeModel, ...]:
-    """Return the hubs with kinds of items that the votes support, if they are wanted."""
+    """Return the hubs with kinds of items that the votes support, if they are wanted.
+
+    ``fits`` are those made before of the same votes with the same prior, if they are.
+    """
     if not (options.levels and options.em) or votes.ranked is not None:
         return ()
     if votes.n_classes > 2 and covariance_misfit(votes.covariance) < _HARD_ITEMS_MISFIT:
@@ -299,7 +295,8 @@ def _find_levels(
     of_votes = result.log_likelihood
     if known or sums.engine is not None:  # that of votes and known labels, or of all votes
         of_votes = sums.packed(model.groups).log_likelihood(model)
-    return supported_levels(sums, model, of_votes, prior)
+    two = None if fits is None else fits.levels_made(model.groups)
+    return supported_levels(sums, model, of_votes, prior, two)
 
 
 def _convergence(result: EMResult) -> Convergence:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.fitting.core import FitVotes
+from goldless.fitting.levels import LevelsFit, fit_levels
 from goldless.fitting.moments import ImbalanceRule, two_stage_estimate
 from goldless.fitting.solve import Balanced, Solver, balance_prior_items, fit_balanced, pooled_votes, start_of
 from goldless.maths.em import Dirichlet, EMResult
@@ -64,6 +65,7 @@ class GroupsFit:
     table_model: TreeModel
     table_log_likelihood: float
     free: TreeModel | None = None
+    finished: bool = True
 
 
 def fit_given(
@@ -105,7 +107,45 @@ def fit_given(
     on_table = fit.result
     result = solver.finish(on_table, fit.prior) if finish else on_table
     of_table = sums.packed(groups).log_likelihood(on_table.model) if of_all else on_table.log_likelihood
-    return GroupsFit(result, fit.prior, on_table.model, of_table, fit.free)
+    return GroupsFit(result, fit.prior, on_table.model, of_table, fit.free, finish)
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Fits of groupings of the same votes, each made once.
+
+    Attributes
+    ----------
+    votes : FitVotes
+    options : FitOptions
+    overdispersion : float
+    """
+
+    votes: FitVotes
+    options: FitOptions
+    overdispersion: float
+    _made: dict[bytes, GroupsFit] = field(default_factory=dict, repr=False)
+    _levels: dict[bytes, LevelsFit | None] = field(default_factory=dict, repr=False)
+
+    def of(self, groups: NDArray[np.int64], finish: bool = True) -> GroupsFit:
+        """Return the fit of some groups; ``finish=False`` is content with that on the table."""
+        made = self._made.get(groups.tobytes())
+        if made is None or (finish and not made.finished):
+            made = fit_given(self.votes, self.options, groups, self.overdispersion, finish)
+            self._made[groups.tobytes()] = made
+        return made
+
+    def levels(self, groups: NDArray[np.int64]) -> LevelsFit | None:
+        """Return the fit with two kinds of items in each class, on the table; None if the fit sees one class only."""
+        key = groups.tobytes()
+        if key not in self._levels:
+            made = self.of(groups, finish=False)
+            self._levels[key] = fit_levels(self.votes.sums, made.table_model, made.prior, 2)
+        return self._levels[key]
+
+    def levels_made(self, groups: NDArray[np.int64]) -> LevelsFit | None:
+        """Return that fit if it was made."""
+        return self._levels.get(groups.tobytes())
 
 
 def _fit_ranked(
@@ -124,4 +164,4 @@ def _fit_ranked(
     else:
         fit = Balanced(solver.run(start, prior), prior)
     result = solver.finish(fit.result, fit.prior) if finish else fit.result
-    return GroupsFit(result, fit.prior, fit.result.model, fit.result.log_likelihood)
+    return GroupsFit(result, fit.prior, fit.result.model, fit.result.log_likelihood, finished=finish)

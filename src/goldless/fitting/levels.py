@@ -26,8 +26,15 @@ _LEVELS_OF_TWO_CLASSES = (2, 3)
 _LEVELS = (2,)  # of more classes: three lose on real panels, though likelihood asks for them
 
 
+LevelsFit = tuple[EMResult, Dirichlet]
+
+
 def supported_levels(
-    votes: VoteSums, model: TreeModel, log_likelihood: float, prior: Dirichlet
+    votes: VoteSums,
+    model: TreeModel,
+    log_likelihood: float,
+    prior: Dirichlet,
+    two: LevelsFit | None = None,
 ) -> tuple[TreeModel, ...]:
     """Return the hubs with kinds of items that the votes support: two in each class, then for two classes three.
 
@@ -47,12 +54,14 @@ def supported_levels(
         Of the table under it.
     prior : Dirichlet
         Pseudo-counts behind it.
+    two : LevelsFit, optional
+        The fit with two kinds of items, if it was made before.
     """
     supported: list[TreeModel] = []
     tried = _LEVELS_OF_TWO_CLASSES if model.n_classes == 2 else _LEVELS
     for number, levels in enumerate(tried):
         with part("looking for kinds of items", number / len(tried), (number + 1) / len(tried)):
-            found = fit_levels(votes, model, prior, levels)
+            found = two if two is not None and levels == 2 else fit_levels(votes, model, prior, levels)
         if found is None:
             break
         fitted, level_prior = found
@@ -72,7 +81,7 @@ def supported_levels(
     return tuple(supported)
 
 
-def fit_levels(votes: VoteSums, model: TreeModel, prior: Dirichlet, levels: int) -> tuple[EMResult, Dirichlet] | None:
+def fit_levels(votes: VoteSums, model: TreeModel, prior: Dirichlet, levels: int) -> LevelsFit | None:
     """Fit a hub with so many kinds of items in each class; None if the model sees one class only."""
     evidence = model.class_evidence(votes.table.codes)
     labels = evidence.argmax(axis=1)
