@@ -61,6 +61,16 @@ def test_frames_arrays_and_long_tables_give_the_same_report(panel):
     assert numbers["answer"]["effective_votes"] == wide["answer"]["effective_votes"]
 
 
+def test_a_report_is_told_how_to_read_its_votes(rng):
+    """What a refusal to read asks for can be passed."""
+    truth = rng.random(300) < 0.4
+    grades = np.clip(3 + 2 * truth[:, None] + rng.integers(-2, 3, (300, 6)), 1, 7)
+    assert gl.report(grades, kind="ordinal", resamples=0).summary["numbers"] is not None
+    assert gl.report(grades, kind="labels", resamples=0).summary["numbers"] is None
+    with pytest.raises(TypeError, match="kinds"):
+        gl.report(grades, kinds="labels", resamples=0)
+
+
 def test_the_truth_scores_and_does_nothing_else(panel):
     frame, truth, model = panel
     known = truth.copy()

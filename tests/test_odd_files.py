@@ -429,3 +429,13 @@ def test_what_a_format_calls_no_vote_is_none_when_a_model_labels_it(engine, tmp_
     np.testing.assert_array_equal(labels, gl.MajorityVote(missing=-1).fit(matrix).predict(matrix))
     listed = gl.read_votes(tmp_path / "L.npy", classes=[-1, 0, 1])
     assert listed.n_votes == 48
+
+
+def test_scores_in_the_first_column_do_not_name_items(tmp_path, rng):
+    """Each row has its own value, as names have; but names are no fractions."""
+    truth = rng.random(200) < 0.4
+    scores = {f"model {i}": (10 * rng.normal(size=200) + 15 * truth).round(3) for i in range(5)}
+    lines = [",".join(scores), *(",".join(map(str, row)) for row in zip(*scores.values(), strict=True))]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(lines) + "\n")
+    assert gl.read_votes(path).voters == list(scores)

@@ -9,8 +9,8 @@ from recorded_results import METHODS, RECORD, data_sets, fitted, outcome
 pytestmark = pytest.mark.real_data
 
 # EM takes hundreds of passes here and its jumps amplify the last digits, which are not those of every machine: the
-# first edition, unchanged, was up to 9e-6 away from its own record on another machine, and a commit that passed on one
-# processor was 1.2e-5 away on another
+# first edition, unchanged, was up to 9e-6 away from its own record on another machine, and a commit that passed on
+# one processor was 1.2e-5 away on another
 SLOW = {
     *("dream/S1", "dream/S2"),
     *("panels/judge_llmbar_adversarial", "panels/nell_drug", "panels/nell_muscle", "panels/nell_protein"),

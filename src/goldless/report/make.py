@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings as python_warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ from goldless.shown import Shown
 from goldless.votes.alphabet import Alphabet
 from goldless.votes.votes import Votes
 from goldless.whole_file import whole_file
+
+_READING = tuple(inspect.signature(read_votes).parameters)[1:]  # how votes are read
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +95,8 @@ def report(
     title : str, optional
         Name of the votes.
     **options
-        As in :func:`goldless.report.summarize`: ``families``, ``panel_size``, ``resamples``, ``items`` and others.
+        As in :func:`goldless.report.summarize`: ``families``, ``panel_size``, ``resamples``, ``items`` and others,
+        and how to read the votes, as in :func:`goldless.read_votes`: ``kind``, ``missing``, ``positive`` and others.
 
     Returns
     -------
@@ -111,19 +116,20 @@ def report(
     if model is not None and not isinstance(model, TreeEstimator):
         raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
     stream = None if isinstance(votes, str | os.PathLike) else as_stream(votes)
+    reading = {name: options.pop(name) for name in _READING if name in options}
     if stream is not None:
         if against is not None or isinstance(truth, str):
             raise TypeError("an earlier batch, and a column of true labels, are compared with votes in memory only")
         # what a page needs of them is drawn by summarize; there is no table to speak of
         table = VotesFile(stream, None, "")  # type: ignore[arg-type]
     else:
-        table = read_votes(votes, truth=truth) if isinstance(truth, str) else _read(votes, model)
+        table = read_votes(votes, truth=truth, **reading) if isinstance(truth, str) else _read(votes, model, reading)
     title = title or (Path(table.name).name if table.name != "votes" else "votes")
     said: list[str] = []
     if model is None:
         model, said = _fitted(table)
     codes = table.truth if truth is None or isinstance(truth, str) else _codes_of(truth, model.classes_)
-    changed = None if against is None else changes_since(model, table, _read(against))
+    changed = None if against is None else changes_since(model, table, _read(against, reading=reading))
     summary = summarize(
         model,
         table.votes,
@@ -141,19 +147,20 @@ def report(
     return made
 
 
-def _read(votes: Any, model: Any = None) -> VotesFile:
+def _read(votes: Any, model: Any = None, reading: Mapping[str, Any] | None = None) -> VotesFile:
     """Return votes with how they were read; those of a model in memory as its own."""
+    reading = reading or {}
     if isinstance(votes, VotesFile):
         return votes
     if isinstance(votes, str | os.PathLike) or hasattr(votes, "read"):
-        return read_votes(votes)
+        return read_votes(votes, **reading)
     if model is not None:
         return VotesFile(model._read(votes, reset=False), None, "")
     if isinstance(votes, Votes):
         return VotesFile(votes, None, "")
     if _is_frame(votes):
-        return read_votes(votes)
-    return VotesFile(encode_votes(votes, kind="auto"), None, "")
+        return read_votes(votes, **reading)
+    return VotesFile(encode_votes(votes, **reading), None, "")
 
 
 def _is_frame(votes: Any) -> bool:
