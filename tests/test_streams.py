@@ -462,6 +462,7 @@ def test_known_labels_of_an_iterator_are_picked_in_its_one_pass():
     ("anchors", "words"),
     [
         ({5000: 1}, "rows 0 to 1999 of X, got 5000"),
+        ({5000: None}, "rows 0 to 1999 of X, got 5000"),
         ({-1: 1}, r"\(from 0\) to labels, got -1"),
         ([1, 0], "each of 2000 rows, got 2"),
     ],
