@@ -210,6 +210,28 @@ def test_a_label_that_the_fit_never_saw_is_named_from_a_worker(client):
     )
 
 
+@pytest.mark.parametrize("numbers", [False, True], ids=["labels", "numbers"])
+def test_a_partition_may_have_its_columns_in_another_order(client, numbers):
+    """A voter is its name; what is not there, or not in the first, is named with its partition."""
+    import dask.dataframe as dd
+    from dask import delayed
+
+    rng = np.random.default_rng(0)
+    truth = rng.random(3000) < 0.4
+    spread = np.array([1, 6, 1, 30, 1])
+    frame = pd.DataFrame(truth[:, None] * spread + rng.normal(size=(3000, 5)) * spread / 2, columns=list("abcde"))
+    frame = frame if numbers else frame > spread / 2
+    parts = [frame[:1000], frame[1000:2000][list("cadeb")], frame[2000:][list("edcba")]]
+    votes = dd.from_delayed(list(map(delayed, parts)), meta=frame[:0], verify_meta=False)
+    model, expected = gl.LatentSML().fit(votes), gl.LatentSML().fit(frame)
+    np.testing.assert_allclose(model.sensitivity_, expected.sensitivity_, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(votes), expected.predict(frame))
+    parts[2] = parts[2].rename(columns={"b": "other"})
+    with pytest.raises(VotesError, match="Partition 2 of the votes: a column 'other' where") as caught:
+        gl.LatentSML().fit(dd.from_delayed(list(map(delayed, parts)), meta=frame[:0], verify_meta=False))
+    assert caught.value.where == {"partition": 2, "column": "other"}
+
+
 def test_combine_on_a_cluster(client, cluster, frame, tmp_path, capsys):
     (tmp_path / "votes").mkdir()
     few = frame.iloc[:20_000, :9]

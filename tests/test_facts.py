@@ -189,6 +189,9 @@ def test_names_of_classes_do_not_change_what_labels_tell(rng):
     ("facts", "words"),
     [
         ({"anchors": {5_000: 1}}, "rows 0 to 1499"),
+        ({"anchors": {3: 1, 5_000: None}}, "rows 0 to 1499 of X, got 5000"),
+        ({"anchors": {10**30: np.nan}}, r"\(from 0\) to labels, got 1000"),
+        ({"anchors": {10**30: 1}}, r"\(from 0\) to labels, got 1000"),
         ({"anchors": {"a": 1}}, r"anchors must map row numbers \(from 0\) to labels"),
         ({"anchors": {3: "maybe"}}, "Unknown label 'maybe'"),
         ({"anchors": [1, -1]}, "each of 1500 rows, got 2"),

@@ -3,10 +3,11 @@
 The long one is ``research/fuzz/run --minutes 30``; docs/reliability.md has its last figures.
 """
 
+import numpy as np
 import pytest
 
 import goldless as gl
-from research.fuzz import bombs, calls, files, models, page
+from research.fuzz import bombs, calls, files, models, page, pages
 from research.fuzz.campaign import Counts, Failure, make_again, one_trial, read_counts, run, write_counts
 from research.fuzz.promises import Refused, attempt, check_message
 
@@ -27,6 +28,18 @@ def test_a_bomb_is_refused_in_one_line(name, tmp_path):
     bombs._BOMBS[name](tmp_path / name)
     end = one_trial(bombs, [tmp_path / name], SEED, 0)
     assert end.get("outcome") == "refused", end
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["\x1b]0;hacked\x07", "a\nb", "a\tb", "=cmd|' /C calc'!A1", "##INFO=<ID=x>"],
+        ["\u202egnp", '"<b>', "a;b=1", "a,b=1", "a b=1"],  # three that would be one
+        ["\udcff\udcfe", "back\\", ".", "%s%n", "[x](javascript:alert(1))"],  # bytes of a name that are no text
+    ],
+)
+def test_hostile_names_in_a_vcf_file_are_inert_and_read_again(names, tmp_path):
+    pages.check_vcf(names, np.random.default_rng(SEED), tmp_path)
 
 
 def test_a_trial_can_be_made_again(tmp_path):

@@ -1,5 +1,6 @@
 """Votes from files, folders and blocks give the numbers of the same votes in memory."""
 
+import enum
 import gc
 import itertools
 from functools import partial
@@ -270,10 +271,60 @@ def test_a_folder_must_have_the_same_voters_everywhere(tmp_path):
 
 def test_blocks_must_have_the_same_columns():
     frame = draw()
-    with pytest.raises(ValueError, match="Block 1 of the votes: 3 columns where the first has 12"):
+    with pytest.raises(
+        ValueError, match="Block 1 of the votes: 3 columns where the first has 12, no column 'voter 3'"
+    ):
         gl.MajorityVote().fit([frame, frame.iloc[:, :3]])
+    numbers = _numbers()
+    with pytest.raises(VotesError, match="Block 1 of the votes: a column 'f' where the first has another") as caught:
+        gl.MajorityVote().fit([numbers, numbers.rename(columns={"b": "f"})])
+    assert caught.value.where == {"block": 1, "column": "f"}
     with pytest.raises(ValueError, match="Block 1 of the votes: a column 'other' where the first has another"):
         gl.MajorityVote().fit([frame, frame.rename(columns={"voter 2": "other"})])
+
+
+def _numbers():
+    rng = np.random.default_rng(0)
+    truth = rng.random(2000) < 0.4
+    X = truth[:, None] * np.array([1.5, 8, 1.5, 40, 2]) + rng.normal(size=(2000, 5)) * np.array([1, 6, 1, 30, 1])
+    return pd.DataFrame(X, columns=list("abcde"))
+
+
+class _Answer(enum.Enum):
+    no = "no"
+    yes = "yes"
+
+
+def _scrambled(frame, n_rows=500):
+    """Blocks of rows, each with its columns in another order."""
+    rng = np.random.default_rng(1)
+    blocks = cut(frame, n_rows)
+    return [blocks[0], *(block[rng.permutation(frame.columns)] for block in blocks[1:])]
+
+
+@pytest.mark.parametrize("make", [draw, _numbers], ids=["labels", "numbers"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "votes", "objects", "parquet", "csv"])
+def test_columns_of_a_block_may_be_in_another_order(make, kind, tmp_path):
+    """A voter is its name: blocks and parts of a folder whose columns are in another order change nothing."""
+    frame = make()
+    blocks = _scrambled(frame)
+    if kind in ("parquet", "csv"):
+        for number, block in enumerate(blocks):
+            write(block, tmp_path / f"{number}.{kind}", kind)
+        source = tmp_path
+    else:
+        convert = {
+            "pandas": lambda block: block,
+            "polars": pl.from_pandas,
+            "arrow": lambda block: pa.Table.from_pandas(block, preserve_index=False),
+            "votes": gl.encode_votes if make is draw else lambda block: block.astype(object),
+            "objects": lambda block: block.map(_Answer) if make is draw else block.astype(object),  # not for Arrow
+        }[kind]
+        source = [convert(block) for block in blocks]
+    whole = frame.map(_Answer) if kind == "objects" and make is draw else frame
+    model, expected = gl.LatentSML().fit(source), gl.LatentSML().fit(whole)
+    assert_same_model(model, expected, 1e-12)
+    np.testing.assert_array_equal(model.predict(source), expected.predict(whole))
 
 
 def test_what_is_not_blocks_is_refused():
@@ -411,6 +462,7 @@ def test_known_labels_of_an_iterator_are_picked_in_its_one_pass():
     ("anchors", "words"),
     [
         ({5000: 1}, "rows 0 to 1999 of X, got 5000"),
+        ({5000: None}, "rows 0 to 1999 of X, got 5000"),
         ({-1: 1}, r"\(from 0\) to labels, got -1"),
         ([1, 0], "each of 2000 rows, got 2"),
     ],

@@ -6,7 +6,9 @@ import contextlib
 import csv
 import io
 import os
+import re
 import shutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,13 @@ _HOSTILE = [
     "__proto__",
     "constructor", "toString", "nan", "null", "true", "1e5",
 ]  # fmt: skip
+_NAME = r'[^\s;=,|"%<>\\]+'
+_VCF_LINE = re.compile(
+    r'##(fileformat=VCFv4\.2|contig=<ID=[^\s,"<>()\[\]{}\\=*][^\s,"<>()\[\]{}\\]*>|INFO=<ID=\w+,Number=.,Type=\w+,'
+    rf'Description="[^"]+">|goldless=<version=[\w.+]+,callers="{_NAME}(,{_NAME})*",items=\d+(,unseen=\d+)?>)'
+    r"|#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+    rf"|[^\s#=]\S*\t\d+\t\.\tA\tG\t\.\t\.\tCALLERS={_NAME}(,{_NAME})*;NCALLERS=\d+;GOLDLESS_P=[^;]+;GOLDLESS_NEFF=\S+"
+)
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
@@ -59,6 +68,7 @@ def trial(made: Any, rng: np.random.Generator, folder: Path) -> str:
     if "<script>document" in page._repr_html_():
         raise Failure("a notebook shows a name as a script")
     _check_terminal(frame, folder)
+    check_vcf([str(name) for name in rng.permutation(_HOSTILE)], rng, folder)
     if made is None:
         return "no browser"
     made.get((folder / "page.html").as_uri())
@@ -102,6 +112,38 @@ def _check_terminal(frame: pd.DataFrame, folder: Path) -> None:
         with (folder / "labels.csv").open(newline="", encoding="utf-8") as stream:
             if len(list(csv.reader(stream))) != len(frame) + 1:
                 raise Failure("labels.csv has another number of rows than items")
+
+
+def check_vcf(names: list[str], rng: np.random.Generator, folder: Path) -> None:
+    """Raise if the VCF file of callers and contigs with such names is not read as it was meant, or not inert."""
+    from goldless.cli import main
+
+    calls, out = folder / "calls", folder / "labels.vcf"
+    calls.mkdir()
+    contigs = ["1", *(name for name in names if set("\t\n").isdisjoint(name) and name.strip("\r") == name)][:4]
+    contigs = [contig for contig in contigs if not contig.startswith("#")]
+    callers = [name for name in names if set("/\0").isdisjoint(name) and len(os.fsencode(name)) < 200][:5]
+    real = rng.random(80) < 0.5
+    for caller in callers:
+        called = rng.random(80) < np.where(real, 0.9, 0.2)
+        records = [f"{contigs[n % len(contigs)]}\t{n + 1}\t.\tA\tG\t.\tPASS\t.\n" for n in np.flatnonzero(called)]
+        text = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n" + "".join(records)
+        (calls / f"{caller}.vcf").write_bytes(os.fsencode(text))
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
+        if main(["combine", str(calls), "-o", str(out), "-q"]) != 0:
+            raise Failure(f"no VCF file of callers {callers!r} and contigs {contigs!r}: {said.getvalue()[-300:]}")
+    text = out.read_bytes().decode()
+    odd = {char for char in text if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\n", "\t"}
+    if odd:
+        raise Failure(f"a VCF file holds {sorted(odd)!r}")
+    for line in text.splitlines():
+        if not _VCF_LINE.fullmatch(line):
+            raise Failure(f"a line of a VCF file is {line!r}")
+    before, after = gl.read_votes(calls), gl.read_votes(out)
+    counts = [sorted(np.asarray(table.votes.codes == 1).sum(axis=0).tolist()) for table in (before, after)]
+    if before.n_items != after.n_items or counts[0] != counts[1]:
+        raise Failure(f"a VCF file of callers {callers!r} and contigs {contigs!r} is read in another way")
 
 
 os.environ.setdefault("MPLBACKEND", "agg")

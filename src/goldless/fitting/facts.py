@@ -14,6 +14,7 @@ from goldless.votes.alphabet import Alphabet, is_missing, listed, short_repr
 from goldless.votes.votes import Votes
 
 _SUMS_TO_ONE = 1e-6
+_ROWS = 1 << 62  # more than any votes have
 CERTAIN = 1 - 1e-6  # how often the voter that speaks known labels is right
 
 
@@ -29,11 +30,14 @@ class KnownLabels:
         Their labels.
     n_given : int or None
         Length of a list with one label or gap for each row; None for a mapping.
+    last : int
+        The last row that a mapping names, with a label or a gap.
     """
 
     rows: NDArray[np.int64]
     labels: list[Any]
     n_given: int | None = None
+    last: int = -1
 
     @classmethod
     def read(cls, anchors: Any, missing: Any, items: NDArray | None = None) -> KnownLabels:
@@ -47,10 +51,11 @@ class KnownLabels:
             pairs = [(row, label) for row, label in enumerate(given) if not _is_gap(label, missing)]
             return cls(np.array([row for row, _ in pairs], dtype=np.int64), [label for _, label in pairs], len(given))
         for row in anchors:
-            if isinstance(row, bool) or not isinstance(row, int | np.integer) or row < 0:
+            if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < _ROWS:
                 raise ValueError(f"anchors must map row numbers (from 0) to labels, got {row!r}.")
         rows = sorted(row for row, label in anchors.items() if not _is_gap(label, missing))
-        return cls(np.array(rows, dtype=np.int64), [anchors[row] for row in rows])
+        labels = [anchors[row] for row in rows]
+        return cls(np.array(rows, dtype=np.int64), labels, last=max(anchors, default=-1))
 
     def check(self, n_rows: int) -> None:
         """Refuse rows that the votes do not have."""
@@ -59,8 +64,8 @@ class KnownLabels:
                 f"anchors must be a mapping of rows to labels, or one label or gap for each of {n_rows} rows, "
                 f"got {self.n_given}."
             )
-        if len(self.rows) and self.rows[-1] >= n_rows:
-            raise ValueError(f"anchors must map row numbers (0 to {n_rows - 1}) to labels, got row {self.rows[-1]}.")
+        if self.last >= n_rows:
+            raise ValueError(f"anchors must be labels of rows 0 to {n_rows - 1} of X, got {self.last}.")
 
     def codes(self, classes: NDArray) -> NDArray[np.int8]:
         """Return the codes of the labels, shape (n_known,)."""

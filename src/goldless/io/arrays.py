@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,16 @@ class LabelTable:
             return table_of_frame(self.arrow.slice(0, n_rows)) or self
         ((_, values),) = self.blocks()
         return table_of_array(values[:n_rows])
+
+    def of_voters(self, columns: Sequence[int]) -> LabelTable:
+        """Return some of the columns, in this order."""
+        names = None if self.voters is None else self.voters[list(columns)]
+        if self.arrow is not None:
+            chosen = table_of_frame(self.arrow.select(list(columns)))
+            assert chosen is not None
+            return replace(chosen, voters=names, items=self.items)
+        ((_, values),) = self.blocks()
+        return replace(table_of_array(values[:, list(columns)], items=self.items), voters=names)
 
     def labels(self) -> set:
         """Return the distinct labels, missing ones perhaps among them."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
-from goldless.io.encode import columns_of, labels_in
+from goldless.io.encode import columns_of, in_order_of, labels_in
 from goldless.io.files import MOST_LONG_COLUMNS
 from goldless.io.long_stream import Clash, LongFrames, LongInput, MakeRows, lines_of
 from goldless.io.merge import (
@@ -28,7 +28,7 @@ from goldless.io.merge import (
     split_lines,
 )
 from goldless.io.number_streams import added_levels, alphabet_of_levels, kinds_of_block, levels_of
-from goldless.io.open import pack_table, row_names
+from goldless.io.open import pack_table, read_within, row_names
 from goldless.io.readers.stream import FileVotes, Piece, list_pieces
 from goldless.io.roles import ReadOptions, long_roles
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
@@ -204,7 +204,8 @@ def _look_at(
         if columns is not None and known is not None:
             return known, *columns
         if columns is not None and kinds is not None:
-            counted = [run.start(partial(_count_levels, rules), part) for part in parts]
+            count = partial(_count_levels, rules, columns)
+            counted = [run.start(partial(count, number), part) for number, part in enumerate(parts)]
             levels = reduce(added_levels, filter(None, map(run.result, counted)))
             return alphabet_of_levels(levels, kinds, columns[0], rules), *columns
         try:
@@ -229,9 +230,11 @@ def _look(rules: LabelRules, part: Any) -> tuple[tuple[str, ...] | None, list, t
     return None, list(dict.fromkeys(label for table in tables for label in labels_in(table))), columns
 
 
-def _count_levels(rules: LabelRules, part: Any) -> list[Levels] | None:
+def _count_levels(
+    rules: LabelRules, columns: tuple[NDArray | None, int], number: int, part: Any
+) -> list[Levels] | None:
     """Count the answers of every voter of a partition; None if it is empty."""
-    tables = _as_tables(part)
+    tables = [read_within("Partition", number, partial(in_order_of, *columns, table)) for table in _as_tables(part)]
     return reduce(added_levels, (levels_of(table, rules) for table in tables)) if tables else None
 
 
@@ -259,10 +262,7 @@ class _PackPartition:
         return [(function(self._pack(number, table)), row_names(table)) for table in _as_tables(part)]
 
     def _pack(self, number: int, table: Any) -> Rows:
-        try:
-            return pack_table(table, self.alphabet, self.voters, self.n_voters)
-        except VotesError as error:
-            raise error.within(f"Partition {number} of the votes", partition=number) from None
+        return read_within("Partition", number, partial(pack_table, table, self.alphabet, self.voters, self.n_voters))
 
 
 def _pack_piece(files: FileVotes, piece: Piece) -> Rows:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
-from goldless.io.arrays import table_of
+from goldless.io.arrays import LabelTable, table_of
 from goldless.io.files import as_votes
 from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
 from goldless.kernels.sparse import SparseCodes, first_vote
@@ -161,6 +161,25 @@ def columns_of(X: Any) -> tuple[NDArray | None, int]:
         return X.voters, X.n_voters
     table = table_of(X)
     return table.voters, table.shape[1]
+
+
+def in_order_of(voters: NDArray | None, n_voters: int, X: Any) -> Votes | LabelTable:
+    """Return a block with its columns in the order of these voters; all of them must be there, and no others."""
+    block = X if isinstance(X, Votes) else table_of(X)
+    found, n_found = columns_of(block)
+    wanted, names = ([], []) if voters is None or found is None else (list(voters), list(found))
+    if names == wanted and n_found == n_voters:
+        return block
+    strange = [str(name) for name in names if name not in wanted]
+    lacking = [str(name) for name in wanted if name not in names]
+    wrong = [] if n_found == n_voters else [f"{n_found} columns where the first has {n_voters}"]
+    if strange:
+        wrong.append(f"a column {strange[0]!r} where the first has another")
+    elif lacking:
+        wrong.append(f"no column {lacking[0]!r}")
+    if wrong:
+        raise VotesError("columns", ", ".join(wrong), where={"column": (*strange, *lacking, None)[0]})
+    return block.of_voters([names.index(name) for name in wanted])
 
 
 def _reencode(votes: Votes, alphabet: Alphabet) -> Votes:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError, warn_user
-from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, policy
+from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, in_order_of, policy
 from goldless.io.files import labels_of, read_table
 from goldless.io.long_stream import LongInput, long_source
 from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
@@ -298,7 +298,9 @@ def _alphabet_of_numbers(first: Any, blocks: Callable[[], Iterable[Any]], rules:
     kinds = None if first is None else kinds_of_block(first, rules)
     if kinds is None:
         return None
-    return alphabet_of_levels(levels_of_blocks(blocks(), rules), kinds, columns_of(first)[0], rules)
+    columns = columns_of(first)
+    alike = (read_within("Block", n, partial(in_order_of, *columns, table)) for n, table in enumerate(blocks()))
+    return alphabet_of_levels(levels_of_blocks(alike, rules), kinds, columns[0], rules)
 
 
 def _alphabet_of_files(files: FileVotes, rules: LabelRules, bins: Bins | None, client: Any) -> NumberAlphabet:
@@ -406,18 +408,18 @@ class _Blocks:
 
     def encode(self, number: int, table: Any, alphabet: Alphabet) -> Rows:
         """Encode a table, and check that it has the columns of the first."""
-        try:
-            return pack_table(table, alphabet, self.voters, self.n_voters)
-        except VotesError as error:
-            raise error.within(f"Block {number} of the votes", block=number) from None
+        return read_within("Block", number, partial(pack_table, table, alphabet, self.voters, self.n_voters))
+
+
+def read_within(part: str, number: int, read: Callable[[], Any]) -> Any:
+    """Return what is read of a part of the votes; an error says of which one."""
+    try:
+        return read()
+    except VotesError as error:
+        raise error.within(f"{part} {number} of the votes", **{part.lower(): number}) from None
 
 
 def pack_table(table: Any, alphabet: Alphabet, voters: NDArray | None, n_voters: int) -> Rows:
-    """Encode and pack a table that is to have these columns."""
-    votes = encode_in(table, alphabet)
-    if votes.n_voters != n_voters:
-        raise VotesError("columns", f"{votes.n_voters} columns where the first has {n_voters}")
-    if voters is not None and votes.voters is not None and list(voters) != list(votes.voters):
-        strange = next(str(name) for name, known in zip(votes.voters, voters, strict=True) if name != known)
-        raise VotesError("columns", f"a column {strange!r} where the first has another", where={"column": strange})
+    """Encode and pack a table that is to have these columns, in whatever order."""
+    votes = encode_in(in_order_of(voters, n_voters, table), alphabet)
     return Rows.of(dense_codes(votes.codes), len(alphabet))

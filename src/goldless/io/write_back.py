@@ -8,9 +8,10 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from goldless.io.readers.registry import sniff
 from goldless.io.readers.vcf import alleles, item_name, lines_of
 from goldless.io.tables import VotesFile
 from goldless.kernels.sparse import dense_codes
+from goldless.words import clean
 
 AGENT = "goldless"
 
@@ -122,7 +124,10 @@ _INFO = (
 
 
 _LOW = "GoldlessLow"
-_SITE = re.compile(r"(.+):(\d+):([^:]+):(.+)")  # names of contigs may hold a colon
+_SITE = re.compile(r"(.*):(\d+):(.*?):(.*)", re.DOTALL)  # names of contigs may hold a colon
+_NO_CALLER = re.compile(r'[\s;=,|"%<>\\]|^\.?$')  # what ends a value of INFO, and what means that there is none
+_NO_CONTIG = re.compile(r"""[\s,"'`\\()\[\]{}<>]|^[*=#]|^$""")  # what the format allows in no name of a contig
+_NO_ALLELE = re.compile(r"\s|^$")
 
 
 def write_vcf(labels: Labels) -> bytes:
@@ -131,7 +136,7 @@ def write_vcf(labels: Labels) -> bytes:
     p = dict(zip(map(str, labels.names), labels.positive().tolist(), strict=True))
     support = labels.support if labels.support is not None else np.zeros(len(labels.codes))
     n_eff = dict(zip(map(str, labels.names), support.tolist(), strict=True))
-    about = f'##goldless=<version={version("goldless")},callers="{",".join(map(_word, table.voters))}"'
+    about = f'##goldless=<version={version("goldless")},callers="{",".join(_words(table.voters, _NO_CALLER))}"'
     about += f",items={table.n_items}" + (f",unseen={labels.unseen:.0f}>" if labels.unseen is not None else ">")
     header: tuple[str, ...] = (*_INFO, about)
     if labels.cut is not None:
@@ -143,9 +148,14 @@ def write_vcf(labels: Labels) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _word(name: str) -> str:
-    """Return a name without what ends a value of INFO."""
-    return re.sub(r'[\s;=,|"%<>]', "_", name)
+def _words(names: Iterable[str], barred: re.Pattern[str]) -> list[str]:
+    """Return names without control characters and what else is barred; two that become one are numbered."""
+    words: dict[str, None] = {}
+    for name in names:
+        stem = barred.sub("_", clean(name))
+        numbered = (f"{stem}_{number}" for number in count(2))
+        words[next(word for word in chain([stem], numbered) if word not in words)] = None
+    return list(words)
 
 
 def _filter(before: str, sure: Sequence[float], cut: float | None) -> str:
@@ -185,18 +195,20 @@ def _sites(labels: Labels, p: dict[str, float], n_eff: dict[str, float], header:
     votes = labels.table.votes
     assert votes is not None
     names = list(map(str, labels.names))
-    sites = [_SITE.sub(r"\1\t\2\t\3\t\4", name).split("\t") for name in names]
-    contigs = dict.fromkeys(site[0] for site in sites)
+    sites = [found.groups() for found in map(_SITE.fullmatch, names) if found is not None]
+    contigs = list(dict.fromkeys(contig for contig, *_ in sites))
+    contig_as = dict(zip(contigs, _words(contigs, _NO_CONTIG), strict=True))
     yield "##fileformat=VCFv4.2"
-    yield from (f"##contig=<ID={contig}>" for contig in contigs)
+    yield from (f"##contig=<ID={contig}>" for contig in contig_as.values())
     yield '##INFO=<ID=CALLERS,Number=.,Type=String,Description="Callers that found this variant">'
     yield '##INFO=<ID=NCALLERS,Number=1,Type=Integer,Description="Number of callers">'
     yield from header
     yield "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
     called = dense_codes(votes.codes) == 1
-    voters = np.array([_word(voter) for voter in labels.table.voters])
+    voters = np.array(_words(labels.table.voters, _NO_CALLER))
     for number, (name, site) in enumerate(zip(names, sites, strict=True)):
-        contig, position, reference, alternative = site
+        contig, position = contig_as[site[0]], site[1]
+        reference, alternative = (_NO_ALLELE.sub("_", clean(allele)) for allele in site[2:])
         who = voters[called[number]].tolist()
         found = f"GOLDLESS_P={p[name]:.4g};GOLDLESS_NEFF={n_eff[name]:.4g}"
         info = f"CALLERS={','.join(who) or '.'};NCALLERS={len(who)};{found}"

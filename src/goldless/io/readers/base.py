@@ -153,8 +153,13 @@ class File:
     @property
     def stem(self) -> str:
         """The name without folder and ending."""
-        name = _without_packing(Path(self.name).name)
+        name = _without_packing(written_name(Path(self.name)))
         return name.rpartition(".")[0] or name
+
+
+def written_name(path: Path) -> str:
+    """Return the name of a file or folder as text, also if its bytes are none."""
+    return os.fsencode(path.name).decode("utf-8", "backslashreplace")
 
 
 def _packing(start: bytes) -> str:

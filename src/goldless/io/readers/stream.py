@@ -399,12 +399,14 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
 
 
 def _one_voter_a_file(pieces: list[Piece], reader: TableReader, names: list[str]) -> bool:
-    """Whether the first two files name the same items, so that they are no parts of one table."""
+    """Whether the first two files have the same columns and items, so that they are no parts of one table."""
     title = next((title for title in names if names_items([title])), None)
     if title is None or len(pieces) < 2:
         return False
-    heads = [next(reader.batches(piece, [title]), None) for piece in pieces[:2]]
-    first, second = (set() if head is None else set(head.column(0).to_pylist()) for head in heads)
+    heads = [next(reader.batches(piece), None) for piece in pieces[:2]]
+    if any(head is None or set(head.schema.names) != set(names) for head in heads):
+        return False
+    first, second = (set(head.column(title).to_pylist()) for head in heads if head is not None)
     return 2 * len(first & second) > len(first)
 
 

@@ -19,7 +19,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError
-from goldless.io.readers.base import CERTAIN, POSSIBLE, File, Read, ReaderOptions, Roles, damaged, empty_file
+from goldless.io.readers.base import (
+    CERTAIN,
+    POSSIBLE,
+    File,
+    Read,
+    ReaderOptions,
+    Roles,
+    damaged,
+    empty_file,
+    written_name,
+)
 
 SITE = "site"
 TRUTH = "in the truth"
@@ -436,9 +446,9 @@ def _split_off_truth(files: Sequence[File], options: ReaderOptions) -> tuple[lis
 
 def _callers(vcfs: Sequence[_Vcf]) -> list[str]:
     """Return the caller of each file: its name, without what says which sample or which variants it holds."""
-    names = [re.sub(r"\.(vcf|bcf)(\.b?gz)?$", "", Path(vcf.file.name).name) for vcf in vcfs]
+    names = [re.sub(r"\.(vcf|bcf)(\.b?gz)?$", "", written_name(Path(vcf.file.name))) for vcf in vcfs]
     if len(set(names)) == 1:  # one folder a caller
-        names = [Path(vcf.file.name).parent.name for vcf in vcfs]
+        names = [written_name(Path(vcf.file.name).parent) for vcf in vcfs]
     for number, name in enumerate(names):
         while (cut := _KINDS.sub("", name)) != name and cut:
             name = cut
