@@ -208,3 +208,15 @@ def test_the_number_of_labels_needed_does_not_depend_on_how_many_are_asked():
         assert questions.open == model.ambiguous_
         assert questions.codes.shape == (len(questions.rows), questions.n_groupings)
         assert ((questions.doubt >= 0) & (questions.doubt <= 1)).all()
+
+
+def test_of_four_voters_no_pair_is_accused():
+    """Votes show that four voters come in two pairs, and never which of the two echoes."""
+    X, _ = gl.simulate_votes(20_000, [2, 1, 1], group_accuracy=(0.8, 0.8), random_state=3)
+    with pytest.warns(gl.AmbiguousGroupingWarning):
+        model = gl.LatentSML().fit(X)
+    diagnosis = gl.diagnose(model, X, resamples=0)
+    assert [test.reason for test in diagnosis.group_tests] == ["voters"]
+    assert diagnosis.groups == ()
+    assert diagnosis.weak_groups
+    assert "cannot be told" in diagnosis.dependence

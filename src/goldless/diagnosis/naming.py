@@ -29,6 +29,7 @@ from goldless.progress import tell
 
 LEVEL = 0.05
 _FEWEST_SHARED = 20  # items with other members, counted for each of them; below, a likelihood ratio is no chi-square
+_FEWEST_VOTERS = 5  # of four, votes may show that they come in two pairs, and never which of the pairs echoes
 _STABLE = 0.8  # share of resamples in which the test rejects again; evidence just at the threshold has one half
 _RESAMPLES = 200
 
@@ -99,6 +100,7 @@ def _judge(panel: PanelVotes, members: NDArray[np.int64], rng: np.random.Generat
     resampled = rng.poisson(counts, (_RESAMPLES, len(counts))) @ gains
     stability = float((resampled >= needed).mean())
     lacking = {
+        "voters": len(panel.voters) < _FEWEST_VOTERS,
         "shared items": fewest < _FEWEST_SHARED,
         "test": pvalue > LEVEL,
         "stability": stability < _STABLE,
