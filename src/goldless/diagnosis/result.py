@@ -101,8 +101,8 @@ class GroupTest(NamedTuple):
     named : bool
         Whether the group is named.
     reason : str
-        Why it is not: ``voters`` (too few), ``shared items``, ``test`` or ``stability``; of a named group ``given`` or
-        ``found``.
+        Why it is not: ``voters`` (too few), ``shared items``, ``test`` or ``stability``; of a named group ``given``
+        or ``found``.
     """
 
     voters: tuple[int, ...]
