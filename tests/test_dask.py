@@ -2,9 +2,14 @@
 
 import os
 import pickle
+import re
 import shutil
 import signal
+import subprocess
+import sys
+import time
 import warnings
+from contextlib import ExitStack
 
 import numpy as np
 import pandas as pd
@@ -17,6 +22,7 @@ from goldless.cli import main
 from goldless.errors import VotesError
 from goldless.votes.dask import DaskEngine
 from references_votes import assert_looks_are_those_of_memory
+from research.fuzz.clusters import small_cluster
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are its own affair
 
@@ -249,6 +255,35 @@ def test_combine_on_a_cluster(client, cluster, frame, tmp_path, capsys):
         warnings.simplefilter("ignore", gl.VotesWarning)
         labels = gl.LatentSML().fit(few).predict(few)
     assert written.column("label").to_pylist() == labels.tolist()
+
+
+def test_a_lost_scheduler_is_one_line_and_leaves_the_old_output(tmp_path):
+    from distributed import Client
+
+    out, votes = tmp_path / "out" / "labels.parquet", tmp_path / "votes.parquet"
+    out.parent.mkdir()
+    out.write_bytes(b"what was there before")
+    X, _ = gl.simulate_votes(500, groups=[1] * 5, random_state=0)
+    parquet.write_table(pa.table({f"voter {i}": column for i, column in enumerate(X.T)}), votes)
+    command = [sys.executable, "-m", "goldless.cli", "combine", str(votes), "-o", str(out), "--force"]
+    with small_cluster() as (scheduler, address), ExitStack() as later:
+        with Client(address, timeout="60s") as client:
+            client.wait_for_workers(2, timeout=120)
+            for worker in client.run(os.getpid).values():
+                os.kill(worker, signal.SIGSTOP)  # so that nothing is finished before
+                later.callback(os.kill, worker, signal.SIGCONT)
+            command += ["--engine", "dask", "--scheduler", address]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            later.callback(process.kill)
+            while not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+                assert process.poll() is None, process.stderr.read()
+                time.sleep(0.1)
+        scheduler.kill()
+        _, said = process.communicate(timeout=240)
+    assert process.returncode == 1
+    assert re.fullmatch(r"goldless: the Dask cluster was lost before the labels were whole \(\w+\).*\n", said), said
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+    assert out.read_bytes() == b"what was there before"
 
 
 def test_a_folder_larger_than_a_workers_memory(tmp_path):

@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import goldless as gl
 from goldless.cli import main
@@ -83,6 +84,33 @@ def test_packed_text_may_be_no_larger_than_allowed(votes, tmp_path, monkeypatch)
     with pytest.raises(gl.VotesError, match="GOLDLESS_MAX_BYTES to a larger number") as raised:
         gl.read_votes(path)
     assert raised.value.kind == "too-large"
+
+
+def test_a_tiny_parquet_file_of_very_many_rows(tmp_path, monkeypatch):
+    """Runs of one row take no place in Parquet: the file is refused by the size it states, or streamed."""
+    X, _ = gl.simulate_votes(40, groups=[1] * 5, random_state=0)
+    path, n_rows = tmp_path / "votes.parquet", 40 * 25_000
+    columns = [np.repeat(column, n_rows // 40) for column in X.T]
+    parquet.write_table(pa.table(columns, names=list("abcde")), path)
+    del columns
+    assert path.stat().st_size < 20_000
+    limit = 8 << 20
+    assert limit < 4 * 5 * n_rows
+    monkeypatch.setenv("GOLDLESS_MAX_BYTES", str(limit))
+    usual, watched = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(watched)
+    try:
+        with pytest.raises(gl.VotesError, match="GOLDLESS_MAX_BYTES to a larger number") as raised:
+            gl.read_votes(path)
+        assert raised.value.kind == "too-large"
+        assert watched.max_memory() < 1 << 16
+        streamed = gl.MajorityVote().fit(path).predict_to(path, tmp_path / "labels.parquet")
+        assert watched.max_memory() < limit
+    finally:
+        pa.set_memory_pool(usual)
+    monkeypatch.setenv("GOLDLESS_MAX_BYTES", str(1 << 30))
+    table = gl.read_votes(path)
+    assert table.n_items == sum(streamed.values()) == n_rows
 
 
 @pytest.mark.parametrize("name", ["votes.xlsx", "log.eval", "votes.npz"])

@@ -59,7 +59,7 @@ def _kill_workers(made: Made, rng: np.random.Generator) -> str:
     from dask import bag
     from distributed import Client
 
-    with _cluster() as (_, address), Client(address, timeout="60s") as client, warnings.catch_warnings():
+    with small_cluster() as (_, address), Client(address, timeout="60s") as client, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         client.wait_for_workers(2, timeout=120)
         killer = threading.Timer(float(rng.uniform(1, 20)), partial(_kill_one, client, int(rng.integers(2))))
@@ -83,7 +83,7 @@ def _lose_scheduler(made: Made, rng: np.random.Generator, folder: Path) -> str:
     out = folder / "labels.parquet"
     out.write_bytes(_OLD)
     command = [sys.executable, "-m", "goldless.cli", "combine", str(made.parts), "-o", str(out), "--force"]
-    with _cluster() as (scheduler, address):
+    with small_cluster() as (scheduler, address):
         command += ["--engine", "dask", "--scheduler", address]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             _wait_for_client(address)
@@ -127,7 +127,7 @@ def _slow_rows(number: int) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _cluster() -> Iterator[tuple[subprocess.Popen, str]]:
+def small_cluster() -> Iterator[tuple[subprocess.Popen, str]]:
     """Yield a scheduler and its address; two workers belong to it, and come again when they are killed."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
