@@ -54,6 +54,22 @@ def test_an_array_with_characters_that_do_not_exist(point, tmp_path):
     refused(tmp_path / "votes.npz", "characters that do not exist")
 
 
+def test_copies_in_two_given_groups_count_the_same_in_any_order():
+    """The two groups are one, whichever of the copies comes first."""
+    X, _ = gl.simulate_votes(400, groups=[3, 1, 1, 1, 1], missing_rate=0.2, random_state=1)
+    X, groups = np.column_stack([X, X[:, 0]]), np.array([0, 0, 0, 1, 2, 3, 4, 4])
+    fits = []
+    for order in (np.arange(8), np.arange(8)[::-1], np.roll(np.arange(8), 1)):
+        with pytest.warns(gl.VotesWarning, match="Exact copies"):
+            model = gl.LatentSML(structure=groups[order]).fit(X[:, order])
+        fits.append(model.predict_proba(X[:, order]))
+        shown = model.groups_[np.argsort(order)]
+        assert len(set(shown[[0, 1, 2, 6, 7]])) == 1
+        assert len(set(shown)) == 4
+    for other in fits[1:]:
+        np.testing.assert_allclose(other, fits[0], rtol=0, atol=1e-6)
+
+
 def test_a_name_of_any_length_makes_no_long_message(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text(f"{'x' * 5000},b,c\n{'y' * 5000},n,n\nn,y,y\n")

@@ -88,13 +88,9 @@ class Call:
     def _votes_decide(self) -> bool:
         """Whether votes are enough to decide what the order of voters decides else.
 
-        Of very few votes two readings are often equally good; and of exact copies that are given in two groups the
-        first column says which.
+        Of very few votes two readings are often equally good.
         """
         texts = self.X.astype(str)
-        copies = len(np.unique(texts, axis=1).T) < texts.shape[1]
-        if isinstance(self.model.get_params().get("structure"), list) and copies:
-            return False
         n_votes = int((~np.isin(texts, ["nan", "None"])).sum())
         return len(texts) >= 7 and n_votes >= max(len(texts), 3 * len(self.model.classes_))
 

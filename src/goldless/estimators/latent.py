@@ -39,7 +39,8 @@ class LatentSML(TreeEstimator):
     structure : {"search", "paper", "independent"} or array-like of shape (n_voters,), default="search"
         How voters are grouped. "search": weighted search over groupings with a price for every voter in a group
         (:func:`goldless.maths.structure.search.search_structure`). "paper": Algorithm 2, spectral clustering of the
-        score matrix and smallest residual. "independent": every voter alone. An array: known groups.
+        score matrix and smallest residual. "independent": every voter alone. An array: known groups;
+        two of them that hold exact copies of one voter are one group.
     paper : PaperOptions, optional
         Steps of the paper that a fit need not take (:class:`~goldless.PaperOptions`).
     subtypes : bool, optional

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from goldless.fitting.core import PARTNERS, FitVotes
 from goldless.fitting.fitted import Alternative
@@ -72,7 +74,7 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
     n_fitted = votes.sums.n_voters
     groups, searched, path = np.arange(n_fitted), None, dict[int, float]()
     if not isinstance(structure, str):
-        groups = relabel(as_groups(structure, len(votes.core_voter))[votes.voters])
+        groups = _given(structure, votes.core_voter)
     if len(compared) < min(n_fitted, _FEWEST_VOTERS):  # of this crowd no two voters can be compared
         groups = np.arange(n_fitted) if groups.max() == 0 else groups
         nothing = np.zeros(len(votes.core_voter))
@@ -110,6 +112,15 @@ def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Ite
         fit.value,
         path,
     )
+
+
+def _given(structure: ArrayLike, core_voter: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the given groups of the fitted voters: two that hold copies of one voter are one group."""
+    n_voters, said = len(core_voter), core_voter >= 0
+    given = as_groups(structure, n_voters)
+    links = coo_array((np.ones(said.sum()), (given[said], n_voters + core_voter[said])), shape=(2 * n_voters,) * 2)
+    _, part_of = connected_components(links, directed=False)
+    return relabel(part_of[n_voters : n_voters + core_voter.max() + 1])
 
 
 def with_groups(votes: FitVotes, found: FoundGroups, groups: NDArray[np.int64]) -> FoundGroups:
