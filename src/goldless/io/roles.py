@@ -440,11 +440,6 @@ def _are_fractions(columns: Sequence[Column]) -> bool:
     return len(columns) >= _ENOUGH_VOTERS and min(fractions) > 2 and _share_a_scale(columns)
 
 
-def _have_fractions(column: Column) -> bool:
-    """Whether a column is of numbers of which one is not whole: scores, and no names of items."""
-    return _is_numeric(column) and any(not float(value).is_integer() for value in column.values)
-
-
 def _is_numeric(column: Column) -> bool:
     try:
         return bool(column.values) and all(float(value) == float(value) for value in column.values)
@@ -562,7 +557,8 @@ def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
     first, others = columns[0], columns[1:]
     if named and plain_title(first.name) in _ITEM_NAMES and len(first.values) > 2:
         return first
-    if len(first.values) > 3 and not _have_fractions(first):
+    # numbers with fractions are scores, and name no items
+    if len(first.values) > 3 and not (_is_numeric(first) and _has_fractions(first)):
         if len(first.values) == len(first.positions):
             return first
         votes = {value for column in others if len(column.values) <= MAX_CLASSES for value in column.values}
