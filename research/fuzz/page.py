@@ -16,7 +16,7 @@ _WHAT = {
     "models": "forged models",
     "kills": "killed processes that write",
     "bombs": "bombs and forged counts",
-    "pages": "hostile names: page, terminal, CSV, notebook",
+    "pages": "hostile names: page, terminal, CSV, VCF, notebook",
     "clusters": "killed Dask workers and schedulers",
 }
 
