@@ -238,7 +238,7 @@ def test_python_names_parameters_and_the_command_line_options(tmp_path):
 @pytest.mark.parametrize("hint", HINTS)
 def test_every_hint_can_be_said_to_everybody(hint):
     arguments = {"lacking": ["item", "voter"], "library": "pyarrow", "column": "'truth'", "option": ["table"]}
-    arguments |= {"word": "refused", "first": "a.csv"}
+    arguments |= {"word": "'refused'", "first": "'a.csv'"}
     error = VotesError("kind", "seen", hint, **arguments)
     assert "{" not in str(error).replace('{"judge"', "")
     assert "=..." not in in_options(error)

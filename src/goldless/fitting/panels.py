@@ -16,6 +16,7 @@ from goldless.maths.correlations import effective_votes_of
 from goldless.maths.ordered import midranks_of
 from goldless.maths.panels import ClassesJudge, Judge, Panel, PanelChooser, judge_of, worth_their_cost
 from goldless.shown import Shown
+from goldless.words import listed, percent
 
 
 class Panels(tuple[Panel, ...], Shown):
@@ -23,9 +24,21 @@ class Panels(tuple[Panel, ...], Shown):
 
     Examples
     --------
-    >>> Panels([Panel(("ann", "bob"), 2.0, 0.9, 0.88, 1.8)]).to_frame().index.tolist()
+    >>> panels = Panels([Panel(("ann", "bob"), 2.0, 0.9, 0.88, 1.8)])
+    >>> panels
+    size accuracy  votes  voters
+       2   90.0 %    1.8  ann, bob
+    >>> panels.to_frame().index.tolist()
     [2]
     """
+
+    def __repr__(self) -> str:
+        rows = (
+            f"{len(panel.voters):>4}  {percent(panel.balanced_accuracy):>7}  {panel.effective_votes:>5.1f}  "
+            + listed(panel.voters)
+            for panel in self
+        )
+        return "\n".join(["size accuracy  votes  voters", *rows])
 
     def to_frame(self) -> Any:
         """Return them as a pandas frame, a row for each panel, its size as index."""
