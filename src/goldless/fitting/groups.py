@@ -118,7 +118,9 @@ def _given(structure: ArrayLike, core_voter: NDArray[np.int64]) -> NDArray[np.in
     """Return the given groups of the fitted voters: two that hold copies of one voter are one group."""
     n_voters, said = len(core_voter), core_voter >= 0
     given = as_groups(structure, n_voters)
-    links = coo_array((np.ones(said.sum()), (given[said], n_voters + core_voter[said])), shape=(2 * n_voters,) * 2)
+    # old scipy takes no other indices for a graph
+    ends = given[said].astype(np.int32), (n_voters + core_voter[said]).astype(np.int32)
+    links = coo_array((np.ones(said.sum()), ends), shape=(2 * n_voters,) * 2)
     _, part_of = connected_components(links, directed=False)
     return relabel(part_of[n_voters : n_voters + core_voter.max() + 1])
 
