@@ -93,3 +93,33 @@ def test_columns_that_are_left_out_of_a_fit_are_left_out_of_its_labels(engine, t
     path.write_text("\n".join(["question,context,answer,one,two,three,four", *lines]) + "\n")
     assert main(["combine", str(path), "--engine", engine, "-o", str(out), "-q"]) == 0
     assert len(out.read_text().splitlines()) == 61
+
+
+def test_a_ragged_table_with_an_endless_field_is_one_line(tmp_path):
+    """Python's own reader, which finds the line, takes no field so long."""
+    lines = ["item,a,b,c", *(f"{i},x,y,x" for i in range(150_000)), "last,x," + "y" * 200_000 + ",x", "odd,x,y"]
+    (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
+    refused(tmp_path / "votes.csv", r"line \d+ has 3 fields where the first line has 4")
+
+
+@pytest.mark.parametrize("word", ["refused", "w" * 1500])
+def test_a_word_among_grades_is_one_line(word, tmp_path, rng):
+    grades = np.clip(3 + 2 * (np.arange(300) % 2)[:, None] + rng.integers(-1, 2, (300, 5)), 1, 7).astype(object)
+    grades[3, 0] = word
+    text = "\n".join(",".join(map(str, row)) for row in grades)
+    (tmp_path / "votes.csv").write_text(f"a,b,c,d,e\n{text}\n")
+    with pytest.raises(gl.VotesError, match="in column 'a' stands among numbers") as raised:
+        gl.read_votes(tmp_path / "votes.csv")
+    assert len(str(raised.value)) < 300
+
+
+def test_a_word_in_every_column_of_scores_is_one_line(tmp_path):
+    """It does not count in the range of the numbers."""
+    rows = [[i + 0.5, i + 0.25, i + 0.75] for i in range(300)]
+    for i in range(0, 300, 9):
+        rows[i][i // 9 % 3] = "a"
+    text = "\n".join(",".join(map(str, row)) for row in rows)
+    (tmp_path / "votes.csv").write_text(f"x,y,z\n{text}\n")
+    with pytest.raises(gl.VotesError, match="'a' in column 'x' stands among numbers"):
+        gl.read_votes(tmp_path / "votes.csv")
+    assert gl.read_votes(tmp_path / "votes.csv", missing=["a"]).votes.n_voters == 3

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from research.fuzz.campaign import FUZZERS, Counts, read_counts, write_counts
@@ -47,12 +49,22 @@ def page(text: str, counted: list[Counts]) -> str:
     return before + _START + table(counted) + _END + rest.split(_END)[1]
 
 
+def without_places(one: Counts) -> Counts:
+    """Return counts whose failures are one sentence each: where files lay on a machine is nobody's business."""
+
+    def sentence(failure: dict) -> dict:
+        first = failure["failed"].splitlines()[0]
+        return {**failure, "failed": re.sub(r"[^\s\"']*/(?=(src|research)/)", "", first)}
+
+    return replace(one, failures=[*map(sentence, one.failures)], mended=[*map(sentence, one.mended)])
+
+
 def main() -> None:
     """Take in the counts of files; those of the same fuzzer and seed are replaced."""
     known = {(one.name, one.seed): one for one in read_counts(DOCS / "reliability.json")}
     for name in sys.argv[1:]:
         known.update({(one.name, one.seed): one for one in read_counts(Path(name))})
-    write_counts(DOCS / "reliability.json", list(known.values()))
+    write_counts(DOCS / "reliability.json", [without_places(one) for one in known.values()])
     path = DOCS / "reliability.md"
     path.write_text(page(path.read_text(), list(known.values())))
 

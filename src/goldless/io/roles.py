@@ -429,9 +429,9 @@ def _is_no_rule(column: Column, words: set) -> bool:
 
 
 def _share_a_scale(columns: Sequence[Column]) -> bool:
-    """Whether columns of numbers lie in ranges that overlap, as scores of one thing do."""
-    ranges = [(min(map(float, column.values)), max(map(float, column.values))) for column in columns]
-    return max(low for low, _ in ranges) <= min(high for _, high in ranges)
+    """Whether columns lie in ranges that overlap, as scores of one thing do; words among the numbers do not count."""
+    numbers = [[float(value) for value in column.values if _is_a_number(value)] for column in columns]
+    return all(numbers) and max(map(min, numbers)) <= min(map(max, numbers))
 
 
 def _are_fractions(columns: Sequence[Column]) -> bool:
@@ -499,10 +499,10 @@ def _refuse_words_among_numbers(columns: Sequence[Column], rules: LabelRules, wo
         column = next(column for column in columns if words[0] in column.values)
         raise VotesError(
             "words-among-numbers",
-            f"{words[0]!r} in column {short(column.name)!r} stands among numbers",
+            f"{short(words[0])!r} in column {short(column.name)!r} stands among numbers",
             "refusal",
             {"column": column.name, "label": words[0]},
-            word=repr(words[0]),
+            word=repr(short(words[0])),
         )
 
 

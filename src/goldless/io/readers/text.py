@@ -277,12 +277,15 @@ def _line_of_row(file: File, number: int, layout: Layout) -> int:
     with file.open() as stream, io.TextIOWrapper(stream, layout.encoding, errors="replace", newline="") as text:
         rows = csv.reader(islice(text, layout.above, None))
         before = 0
-        for row in rows:
-            number -= bool(row)
-            if number <= 0:
-                break
-            before = rows.line_num
-        return layout.above + before + (number <= 0)
+        try:
+            for row in rows:
+                number -= bool(row)
+                if number <= 0:
+                    return layout.above + before + 1
+                before = rows.line_num
+        except csv.Error:  # a field that is too long for Python begins here
+            return layout.above + before + 1
+        return layout.above + before
 
 
 def _line(error: Exception) -> str:
