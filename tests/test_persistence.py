@@ -24,6 +24,7 @@ from goldless import (
     SpectralMetaLearner,
     VotesWarning,
 )
+from goldless.estimators import latent
 
 X, Y, TRUE_MODEL = gl.simulate_votes(
     300, groups=[3, 1, 1, 1], random_state=0, voter_accuracy=(0.8, 0.95), return_model=True
@@ -340,3 +341,13 @@ def test_models_of_several_classes_are_kept(estimator, tmp_path):
     loaded = saved_again(model, tmp_path)
     assert_equal(vars(loaded), vars(model))
     np.testing.assert_array_equal(loaded.predict_proba(votes), model.predict_proba(votes))
+
+
+def test_estimators_of_the_command_line_are_saved_too(tmp_path):
+    """They know nothing of scikit-learn, which asks public ones for their parameters."""
+    X, _ = gl.simulate_votes(300, [3] + [1] * 5, random_state=1)
+    plain, public = latent.LatentSML(tol=1e-6).fit(X), gl.LatentSML(tol=1e-6).fit(X)
+    plain.save(tmp_path / "plain.json")
+    public.save(tmp_path / "public.json")
+    assert (tmp_path / "plain.json").read_text() == (tmp_path / "public.json").read_text()
+    assert gl.load(tmp_path / "plain.json").get_params() == public.get_params()

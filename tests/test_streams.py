@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 import goldless as gl
 from goldless.errors import VotesError
+from goldless.estimators import latent, sampled
 from goldless.io import merge
 from goldless.io.files import read_votes
 from goldless.votes import counted, passes, sketch
@@ -841,3 +842,18 @@ def test_all_patterns_of_few_voters_are_counted_in_a_table(n_voters):
     np.testing.assert_array_equal(found.table.counts, expected.table.counts)
     codes[299_999, 0] = -1
     assert count_all_patterns(stream, n_voters, 2) is None  # a vote is missing
+
+
+@pytest.mark.parametrize("make", [gl.LatentSML, latent.LatentSML])
+def test_a_sample_of_a_stream_with_known_labels(make, monkeypatch):
+    """Of the public estimator, and of that which the command line uses."""
+    monkeypatch.setattr(sampled, "ITEMS_DRAWN", 400)
+    X, y = gl.simulate_votes(2_000, [3] + [1] * 6, random_state=4)
+    blocks = [X[start : start + 500] for start in range(0, 2_000, 500)]
+    known = {row: y[row] for row in range(0, 1_900, 100)}
+    model = make().fit(blocks, anchors=known)
+    drawn = sampled.in_memory(model, blocks)
+    assert set(known) <= set(drawn.rows.tolist())
+    np.testing.assert_array_equal(drawn.rows[drawn.model.fitted_.facts.rows], sorted(known))
+    assert not set(model.next_to_label(blocks, n=20).rows.tolist()) & set(known)
+    np.testing.assert_array_equal(model.fitted_.facts.rows, sorted(known))  # the model itself is as it was

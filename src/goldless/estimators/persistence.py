@@ -7,6 +7,7 @@ import json
 import math
 import os
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -64,7 +65,9 @@ def save_estimator(estimator: Any, path: str | os.PathLike) -> None:
         "format": FORMAT,
         "version": VERSION,
         "estimator": type(estimator).__name__,
-        "parameters": {name: _encode(value, name) for name, value in estimator.get_params(deep=False).items()},
+        "parameters": {
+            name: _encode(getattr(estimator, name), name) for name in sorted(signature(type(estimator)).parameters)
+        },
         "fitted": _encode(estimator.fitted_, "fitted"),
     }
     with whole_file(path) as draft:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -52,7 +53,7 @@ def in_memory(model: Any, X: Any) -> InMemory:
         return InMemory(model, drawn.votes)
     if len(known):
         fitted = replace(model.fitted_, facts=replace(facts, rows=np.searchsorted(drawn.rows, known)))
-        model = type(model)(**model.get_params())
+        model = copy(model)
         model.fitted_ = fitted
     return InMemory(
         model,
