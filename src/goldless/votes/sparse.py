@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from goldless.kernels.sparse import SparseCodes, count_partners
+from goldless.kernels.sparse import SparseCodes, count_partners, count_shared
 from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.votes.pairs import PairTables
 
 MOST_COMPARED = 500  # voters: of more, only those are compared with each other that share enough items
 _MOST_STREAMED = 2000  # voters of votes that are not in memory of whom all pairs are looked at
+_CELLS_OF_BUCKETS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +205,30 @@ class SparsePairs:
         while True:  # a voter that is left out is nobody's partner
             if len(able) <= n_partners:
                 return able[:0]
-            partners = self._partners(able, n_shared)
+            partners = self._most_partners(able, n_shared)
+            if (partners >= n_partners).all():
+                partners = self._partners(able, n_shared)
             if (partners >= n_partners).all():
                 break
             able = able[partners >= n_partners]
         if len(able) > most:
             able = able[np.sort(np.argsort(-partners, kind="stable")[:most])]
         return able
+
+    def _most_partners(self, chosen: NDArray[np.int64], n_shared: float) -> NDArray[np.float64]:
+        """Return at most how many of the others each of some voters can share so many items with.
+
+        Counting the items that are shared with a bucket of voters is much faster than with each, and mostly enough.
+        """
+        if self.engine is not None:
+            return np.full(len(chosen), np.inf)
+        number = np.full(self.n_voters, -1, dtype=np.int32)
+        number[chosen] = np.arange(len(chosen), dtype=np.int32)
+        n_buckets = 1 << int(np.clip(np.log2(_CELLS_OF_BUCKETS / len(chosen)), 3, 7))
+        shared = np.zeros((len(chosen), n_buckets), dtype=np.float32)  # whole numbers are exact as far as they matter
+        codes = self.rows.codes
+        count_shared(codes.starts, codes.voters, number, self.rows.counts.astype(np.float32), shared)
+        return (shared // np.float32(n_shared)).sum(axis=1)
 
     def _partners(self, chosen: NDArray[np.int64], n_shared: float) -> NDArray[np.int64]:
         """Return with how many of the others each of some voters shares so many items."""
