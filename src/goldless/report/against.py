@@ -8,8 +8,7 @@ import numpy as np
 
 from goldless.diagnosis import AuditOutcome, Diagnosis, compare
 from goldless.plain import interval, rounded
-from goldless.report.rows import AuditRow, ChangePart, Drift
-from goldless.report.summary import AgainstPart, AuditPart
+from goldless.report.summary import AgainstPart, AuditPart, AuditRow, ChangePart, Drift
 
 
 def against_part(

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from goldless.diagnosis import Diagnosis
 from goldless.plain import as_number, interval, rounded
 from goldless.report.opened import Opened
-from goldless.report.rows import NearDuplicate, SameWrong
-from goldless.report.summary import CalibrationPart, DiagnosisPart
+from goldless.report.summary import CalibrationPart, DiagnosisPart, NearDuplicate, SameWrong
 
 _SAME_WRONG = 12  # pairs
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.report.rows import Matrix, Scored, ScoredVoter
-from goldless.report.summary import TruthPart
+from goldless.report.summary import Matrix, Scored, ScoredVoter, TruthPart
 from goldless.votes.pairs import PairTables
 
 _LEAST = 2  # items of a class, below which nothing varies
