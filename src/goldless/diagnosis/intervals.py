@@ -27,18 +27,10 @@ _PATTERNS_SHRUNK = 2000
 
 @dataclass(frozen=True, eq=False)
 class ParameterCovariance:
-    """Covariance of parameters that are correlated within parts.
+    """Covariance of parameters that are correlated within parts."""
 
-    Attributes
-    ----------
-    parts : tuple of ndarray
-        Parameters of each part.
-    blocks : tuple of ndarray
-        Their covariance.
-    """
-
-    parts: tuple[NDArray[np.int64], ...]
-    blocks: tuple[NDArray[np.float64], ...]
+    parts: tuple[NDArray[np.int64], ...]  # parameters of each part
+    blocks: tuple[NDArray[np.float64], ...]  # their covariance
 
     def times(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return vectors, one a row, times the covariance."""

@@ -20,17 +20,10 @@ _LARGEST_TEMPER = 1.25  # a free fit that is so much surer is another reading an
 
 
 class Calibration(NamedTuple):
-    """How to make probabilities less sure, or their class balance free; see ``predict_proba``.
+    """How to make probabilities less sure, or their class balance free; see ``predict_proba``."""
 
-    Attributes
-    ----------
-    temper : float
-        Factor on the log-likelihood ratio of the votes.
-    class_balance : float or ndarray of shape (n_classes,)
-        Class balance to count with: the share of positive items, or of more than two classes all shares.
-    """
-
-    temper: float
+    temper: float  # factor on the log-likelihood ratio of the votes
+    # (n_classes,): class balance to count with: the share of positive items, or of more than two classes all shares
     class_balance: float | NDArray[np.float64]
 
     @property

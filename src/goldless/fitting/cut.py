@@ -44,20 +44,12 @@ class Cut:
 
     The log-likelihood ratio of the fit, those of other models of the fitted voters, and the mean vote (-1 to 1), each
     with its factor. An item is positive if their sum is larger than ``at``.
-
-    Attributes
-    ----------
-    at : float
-        The threshold.
-    factors : ndarray of shape (1 + n_models + 1,)
-        Factor of the ratio of the fit, of each model, and of the mean vote.
-    models : tuple of TreeModel
-        Other models of the fitted voters.
     """
 
-    at: float
+    at: float  # the threshold
+    # (1 + n_models + 1,): factor of the ratio of the fit, of each model, and of the mean vote
     factors: NDArray[np.float64]
-    models: tuple[TreeModel, ...] = ()
+    models: tuple[TreeModel, ...] = ()  # other models of the fitted voters
 
     def log_odds(self, fitted: Fitted, codes: Codes, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what decides for rows of codes, a column for each class; zero for an item without a vote."""

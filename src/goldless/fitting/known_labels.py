@@ -34,16 +34,11 @@ class WithLabels:
 
     Expected counts add, so those of the rows with a label are taken out of the pass as if they had none and put back
     as they are with it. All votes are gone through once, wherever they are.
-
-    Attributes
-    ----------
-    of_votes : callable
-        The expected counts of all votes under a model of the voters.
-    unlabelled, labelled : GroupedPatterns or None
-        The rows with a known label, without and with the voter that speaks it; None if there are none.
     """
 
-    of_votes: Expect
+    of_votes: Expect  # the expected counts of all votes under a model of the voters
+    # unlabelled, labelled: the rows with a known label, without and with the voter that speaks it; None if there are
+    # none
     unlabelled: Grouped | None = None
     labelled: Grouped | None = None
 

@@ -25,20 +25,11 @@ Answer = Callable[[NDArray[np.int8]], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What was written.
+    """What was written."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    labelled : ndarray of shape (n_classes,)
-        How many items got each label.
-    confusion : ndarray of shape (n_classes, n_classes) or None
-        How many items of each true class got each label; None if the source has no truth.
-    """
-
-    classes: NDArray
-    labelled: NDArray[np.int64]
+    classes: NDArray  # (n_classes,): labels
+    labelled: NDArray[np.int64]  # (n_classes,): how many items got each label
+    # (n_classes, n_classes): how many items of each true class got each label; None if the source has no truth
     confusion: NDArray[np.int64] | None
 
     @property

@@ -44,20 +44,11 @@ def pooled_votes(n_classes: int, n_voters: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Solver:
-    """EM on votes: on their table, then on all of them if the table is a sample.
+    """EM on votes: on their table, then on all of them if the table is a sample."""
 
-    Attributes
-    ----------
-    on_table : callable
-        One pass over the table: the expected counts under a model.
-    on_all : callable or None
-        One pass over all votes, if the table is a sample.
-    max_iter, tol : int, float
-        When EM stops.
-    """
-
-    on_table: Callable[[TreeModel], ExpectedCounts]
-    on_all: Callable[[TreeModel], ExpectedCounts] | None
+    on_table: Callable[[TreeModel], ExpectedCounts]  # one pass over the table: the expected counts under a model
+    on_all: Callable[[TreeModel], ExpectedCounts] | None  # one pass over all votes, if the table is a sample
+    # max_iter, tol: when EM stops
     max_iter: int
     tol: float
 
@@ -144,19 +135,11 @@ def free_balance(
 
 @dataclass(frozen=True, eq=False)
 class Balanced:
-    """A fit whose prior on the class balance has given way, or has not.
-
-    Attributes
-    ----------
-    result : EMResult
-    prior : Dirichlet
-        What is left of the prior.
-    free : TreeModel or None
-        The model with a free balance, where it could be fitted, was not asked for, and calibrates.
-    """
+    """A fit whose prior on the class balance has given way, or has not."""
 
     result: EMResult
-    prior: Dirichlet
+    prior: Dirichlet  # what is left of the prior
+    # the model with a free balance, where it could be fitted, was not asked for, and calibrates
     free: TreeModel | None = None
 
 

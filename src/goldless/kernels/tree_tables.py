@@ -49,31 +49,19 @@ class RowSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnitTables:
-    """A tree model as tables over byte values.
-
-    Attributes
-    ----------
-    plan : PackingPlan
-    rates : ndarray of shape (n_groups, n_latent_states, n_hub_states)
-        Pr(alpha_k = a | hub).
-    has_latent : ndarray of shape (n_groups,)
-        Whether a group has a latent of its own, or hangs on the hub.
-    log_weights : ndarray of shape (n_hub_states,)
-        Log-probability of each state of the hub.
-    narrow : ndarray of shape (n_narrow, n_values, n_hub_states)
-        Log-likelihood of a byte value in each state of the hub.
-    wide : ndarray of shape (n_wide_bytes, n_values, n_latent_states)
-        Log-likelihood of a byte value of a wide group for each value of its latent.
-    likelihood : ndarray of shape (n_units, n_values, n_latent_states)
-        Likelihood of the votes of a unit for each value of its latent, the largest scaled to 1.
-    """
+    """A tree model as tables over byte values."""
 
     plan: PackingPlan
-    rates: NDArray[np.float64]
-    has_latent: NDArray[np.bool_]
-    log_weights: NDArray[np.float64]
+    rates: NDArray[np.float64]  # (n_groups, n_latent_states, n_hub_states): Pr(alpha_k = a | hub)
+    has_latent: NDArray[np.bool_]  # (n_groups,): whether a group has a latent of its own, or hangs on the hub
+    log_weights: NDArray[np.float64]  # (n_hub_states,): log-probability of each state of the hub
+    # (n_narrow, n_values, n_hub_states): log-likelihood of a byte value in each state of the hub
     narrow: NDArray[np.float64]
+    # (n_wide_bytes, n_values, n_latent_states): log-likelihood of a byte value of a wide group for each value of its
+    # latent
     wide: NDArray[np.float64]
+    # (n_units, n_values, n_latent_states): likelihood of the votes of a unit for each value of its latent, the
+    # largest scaled to 1
     likelihood: NDArray[np.float64]
 
     @classmethod

@@ -25,21 +25,11 @@ JUDGED_ITEMS = 4_000  # rows from which the order of grades is judged
 
 @dataclass(frozen=True, eq=False)
 class NumberRules:
-    """What the user says about votes that are numbers.
+    """What the user says about votes that are numbers."""
 
-    Attributes
-    ----------
-    kind : str, or mapping of voter to str
-        "auto", or one of "labels", "ordinal", "probabilities" and "scores".
-    lower_is_positive : bool or tuple of voters
-        Which voters mean positive by low numbers: none, all, or those that are named.
-    positive_from : float or None
-        The smallest number that is positive.
-    """
-
-    kind: Any = "auto"
-    lower_is_positive: Any = False
-    positive_from: float | None = None
+    kind: Any = "auto"  # "auto", or one of "labels", "ordinal", "probabilities" and "scores"
+    lower_is_positive: Any = False  # which voters mean positive by low numbers: none, all, or those that are named
+    positive_from: float | None = None  # the smallest number that is positive
 
     @classmethod
     def of(cls, kind: Any = "auto", lower_is_positive: Any = None, positive_from: Any = None) -> NumberRules:

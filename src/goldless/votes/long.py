@@ -31,22 +31,11 @@ class TwoLabels(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class LongVotes:
-    """Votes as (item, voter, symbol), each item and voter at most once.
+    """Votes as (item, voter, symbol), each item and voter at most once."""
 
-    Attributes
-    ----------
-    starts, voters, symbols : ndarray
-        The votes of one item after the other, items in the order of their numbers (:class:`SparseCodes`).
-    n_items, n_voters : int
-    n_repeated : int
-        How many lines were left out because the voter had voted on the item already.
-    n_changed : int
-        How many votes, of those kept, other lines contradict.
-    """
-
-    sparse: SparseCodes
-    n_repeated: int = 0
-    n_changed: int = 0
+    sparse: SparseCodes  # items in the order of their numbers
+    n_repeated: int = 0  # lines left out because the voter had voted on the item already
+    n_changed: int = 0  # how many votes, of those kept, other lines contradict
 
     @classmethod
     def of(

@@ -31,24 +31,12 @@ _LEAST_SEEN = 1e-12  # smallest probability of being seen: below, the votes say 
 
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
-    """The patterns with too few calls to be seen.
+    """The patterns with too few calls to be seen."""
 
-    Attributes
-    ----------
-    codes : SparseCodes
-        The patterns, of the fitted voters.
-    kind : ndarray of shape (n_patterns,)
-        Which set of voters each is of.
-    share : ndarray of shape (n_kinds,)
-        Share of the items seen that have a vote of just these voters.
-    n_known : float or None
-        How many such items there are, if that is known.
-    """
-
-    codes: SparseCodes
-    kind: NDArray[np.int64]
-    share: NDArray[np.float64]
-    n_known: float | None = None
+    codes: SparseCodes  # the patterns, of the fitted voters
+    kind: NDArray[np.int64]  # (n_patterns,): which set of voters each is of
+    share: NDArray[np.float64]  # (n_kinds,): share of the items seen that have a vote of just these voters
+    n_known: float | None = None  # how many such items there are, if that is known
 
     @classmethod
     def of(
