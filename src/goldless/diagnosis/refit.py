@@ -14,10 +14,9 @@ from scipy.spatial.distance import squareform
 
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.known import KnownFacts, row_labels
-from goldless.estimators.base import check_is_fitted
+from goldless.estimators.base import VoteEstimator, check_is_fitted, check_is_model
 from goldless.estimators.cut_numbers import CutVotes, Said
 from goldless.estimators.majority import MajorityVote
-from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.core import as_counts
 from goldless.fitting.crowd import looked_at
@@ -51,7 +50,7 @@ LARGEST_SEARCHED = 200  # voters; with more the groups are not searched again
 class PanelVotes:
     """A fitted model and its votes."""
 
-    model: TreeEstimator  # the fitted estimator
+    model: VoteEstimator  # the fitted estimator
     votes: Votes  # the votes, encoded
     table: PatternTable  # patterns of all voters; items with a known label make patterns of their own
     # (n_core,): columns of the voters that carry information of their own: neither copies nor constant
@@ -66,8 +65,7 @@ class PanelVotes:
     def of(cls, model: Any, X: Any, sample_weight: ArrayLike | None = None) -> PanelVotes:
         """Check and encode."""
         check_is_fitted(model)
-        if not isinstance(model, TreeEstimator):
-            raise TypeError(f"a diagnosis needs a model of the voters such as LatentSML, not {type(model).__name__}")
+        check_is_model(model, "a diagnosis")
         fitted = model.fitted_
         said = X.said if isinstance(X, CutVotes) else None
         votes = encode_votes(X, classes=fitted.classes, missing=model.missing)

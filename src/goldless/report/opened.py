@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.estimators.base import check_is_fitted
+from goldless.estimators.base import check_is_fitted, check_is_model
 from goldless.estimators.cut_numbers import CutVotes, Said, as_labels
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.sampled import in_memory
-from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.crowd import looked_at
 from goldless.fitting.explain import Explanation, explain_patterns
 from goldless.fitting.fitted import Fitted
@@ -44,8 +43,7 @@ class Opened:
     def of(cls, model: Any, X: Any) -> Opened:
         """Check, encode and collapse."""
         check_is_fitted(model)
-        if not isinstance(model, TreeEstimator):
-            raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+        check_is_model(model, "a report")
         drawn = in_memory(model, X)
         as_fitted = drawn.model
         model, X = as_labels(drawn.model, drawn.votes)
