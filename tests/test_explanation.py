@@ -98,7 +98,7 @@ def test_estimators_explain_items_in_their_order(rng):
 
 
 def test_a_count_of_votes_has_no_model_to_explain_them_by():
-    counted = gl.MajorityVote().fit([["a", "b", "a"], ["b", "b", "a"]])
+    counted = gl.MajorityVote().fit([["a", "b", "a"], ["b", "b", "a"], ["b", "a", "b"]])
     assert not hasattr(counted, "latent_model_")
     with pytest.raises(TypeError, match="MajorityVote counts votes, and has no model"):
         counted.explain([["a", "b", "a"]])
