@@ -102,12 +102,7 @@ class ReferenceClass:
     def of_labels(self, way: str, own: float, majority: float, n_classes: int) -> tuple[float, float]:
         """Return the interval of the balanced accuracy of a way to label.
 
-        Parameters
-        ----------
-        way : str
-        own, majority : float
-            What the model expects of it, and of the majority vote.
-        n_classes : int
+        ``own`` and ``majority``: what the model expects of it, and of the majority vote.
         """
         features = {
             "own": log_odds_above_chance(own, n_classes),

@@ -34,13 +34,8 @@ def residual_path(
     Copies of other voters, and voters that always say the same, are left out. The path is that of the paper, which is
     for two classes: of more there is none.
 
-    Parameters
-    ----------
-    latent : TreeModel
-    covariance : ndarray of shape (n_voters, n_voters)
-        Covariance of the votes.
-    known : mapping of int to float, optional
-        The path, if the groups were found along it.
+    ``covariance`` (n_voters, n_voters): covariance of the votes; ``known``: the path, if the groups were found along
+    it.
     """
     own = latent.copy_of == np.arange(latent.n_voters)
     voters = np.flatnonzero(own & (np.diag(covariance) > 0))

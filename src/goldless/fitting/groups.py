@@ -46,12 +46,7 @@ class FoundGroups:
 def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Iterable[int] | None) -> FoundGroups:
     """Group the fitted voters.
 
-    Parameters
-    ----------
-    votes : FitVotes
-    structure : {"search", "paper", "independent"} or array-like of shape (n_voters,)
-    n_groups : int or iterable of int, optional
-        Number of groups, or the candidates, for "paper".
+    ``structure`` (n_voters,); ``n_groups``: number of groups, or the candidates, for "paper".
     """
     estimate, compared = votes.covariance, votes.compared
     n_fitted = votes.sums.n_voters

@@ -53,18 +53,9 @@ class WithLabels:
     ) -> WithLabels:
         """Take the rows with a known label.
 
-        Parameters
-        ----------
-        of_votes : callable
-            One pass over all votes.
-        codes : ndarray of shape (n_known, n_voters)
-            Votes on the rows with a known label.
-        labels : ndarray of shape (n_known,)
-            Codes of the labels.
-        items : ndarray of shape (n_known,) or None
-            How many items each row stands for; None if one.
-        model : TreeModel
-            Model of the voters, and of the one that speaks the labels.
+        ``of_votes``: one pass over all votes; ``codes`` (n_known, n_voters): votes on the rows with a known label;
+        ``labels`` (n_known,): codes of the labels; ``items`` (n_known,): how many items each row stands for; None if
+        one; ``model``: model of the voters, and of the one that speaks the labels.
         """
         if not len(labels):
             return cls(of_votes)

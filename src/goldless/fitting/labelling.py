@@ -50,17 +50,9 @@ def write_labels(
 ) -> Written:
     """Write the label of every item and its probability to a file that is whole or not there at all.
 
-    Parameters
-    ----------
-    answer : callable
-        Returns the code of the label and the probability of each class for rows of codes.
-    votes : Votes or VoteSource
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    path : path
-        File that ends in ``.parquet``, ``.csv``, ``.tsv`` or ``.jsonl``.
-    known : KnownLabels
-        Rows whose label is known: they keep it.
+    ``answer``: returns the code of the label and the probability of each class for rows of codes; ``classes``
+    (n_classes,): labels; ``path``: file that ends in ``.parquet``, ``.csv``, ``.tsv`` or ``.jsonl``; ``known``: rows
+    whose label is known: they keep it.
     """
     n_classes = len(classes)
     labelled = np.zeros(n_classes, dtype=np.int64)

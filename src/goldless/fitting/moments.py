@@ -178,11 +178,7 @@ def _third_moment(votes: VoteSums, values_of: ValuesOf, loadings: NDArray[np.flo
 
 
 def two_stage_estimate(
-    votes: VoteSums,
-    estimate: CovarianceEstimate,
-    groups: NDArray[np.int64],
-    rule: ImbalanceRule,
-    hard: bool = False,
+    votes: VoteSums, estimate: CovarianceEstimate, groups: NDArray[np.int64], rule: ImbalanceRule, hard: bool = False
 ) -> TreeModel:
     """Estimate the latent model for known groups (Algorithm 3).
 

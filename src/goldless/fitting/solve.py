@@ -105,19 +105,9 @@ def free_balance(
     that all vote for one class do this). Half of that is enough to learn from it how probabilities are biased
     (:func:`goldless.fitting.calibration.calibrated_to`).
 
-    Parameters
-    ----------
-    solve : callable
-        ``solve(prior=...)`` runs EM from the fit with the prior.
-    n_items : int
-        Number of items behind it.
-    log_likelihood : float
-        Of the fit with the prior.
-    prior : Dirichlet
-    overdispersion : float
-    calibrates : bool
-        Whether the free fit is of use also where it is not asked for; else ``solve(prior=..., worth=...)`` may stop
-        once it can no longer be.
+    ``solve``: ``solve(prior=...)`` runs EM from the fit with the prior; ``n_items``: number of items behind it;
+    ``log_likelihood``: of the fit with the prior; ``calibrates``: whether the free fit is of use also where it is not
+    asked for; else ``solve(prior=..., worth=...)`` may stop once it can no longer be.
     """
     n_classes = len(prior.items)
     needed = 2 * _BALANCE_PRIOR_ITEMS * overdispersion / n_classes

@@ -50,13 +50,8 @@ class Posterior(NamedTuple):
 def posterior(hub: NDArray[np.float64], messages: Sequence[Message], counts: NDArray[np.float64]) -> Posterior:
     """Return what rows expect.
 
-    Parameters
-    ----------
-    hub : ndarray of shape (n_states, n_rows)
-        Log-probability of each state plus the log-likelihood of the votes without those of the messages; overwritten.
-    messages : sequence of Message
-    counts : ndarray of shape (n_rows,)
-        How many items each row stands for.
+    ``hub`` (n_states, n_rows): log-probability of each state plus the log-likelihood of the votes without those of
+    the messages; overwritten; ``counts`` (n_rows,): how many items each row stands for.
     """
     scale = np.zeros(hub.shape[1])
     for message in messages:

@@ -173,14 +173,7 @@ class SparseCodes:
     def weighted(self, weights: NDArray[np.float64], n_symbols: int) -> NDArray[np.float64]:
         """Return, for every voter and symbol, the weights of the rows where it says so.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n_rows, n_columns)
-        n_symbols : int
-
-        Returns
-        -------
-        ndarray of shape (n_voters, n_columns, n_symbols)
+        ``weights`` (n_rows, n_columns). Returns (n_voters, n_columns, n_symbols).
         """
         out = np.zeros((self.n_voters, n_symbols, weights.shape[1]))
         _scatter(self.starts, self.voters, self.symbols, np.ascontiguousarray(weights, dtype=np.float64), out)

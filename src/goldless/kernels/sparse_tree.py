@@ -146,11 +146,7 @@ class SparseTree:
         return self._sum(layout, add)
 
     def _expect_flat(
-        self,
-        starts: NDArray[np.int64],
-        cells: NDArray[np.uint32],
-        counts: NDArray[np.float64],
-        sums: SparseSums,
+        self, starts: NDArray[np.int64], cells: NDArray[np.uint32], counts: NDArray[np.float64], sums: SparseSums
     ) -> float:
         """Add some rows if every voter hangs on the hub: exponentials of many at once are cheap."""
         from goldless.kernels.flat import collect, share  # brings Numba along

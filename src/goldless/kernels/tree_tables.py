@@ -76,17 +76,10 @@ class UnitTables:
     ) -> UnitTables:
         """Fill the tables.
 
-        Parameters
-        ----------
-        plan : PackingPlan
-        log_votes : ndarray of shape (n_voters, n_parent_states, n_symbols)
-            Log-probability of every vote in each state of the voter's parent.
-        rates, has_latent : ndarray
-            Of all groups, as above.
-        weights : ndarray of shape (n_hub_states,)
-            Probability of each state of the hub.
-        once : bool, default=False
-            Whether the tables are for one pass, so that few need no kernel.
+        ``log_votes`` (n_voters, n_parent_states, n_symbols): log-probability of every vote in each state of the
+        voter's parent; ``rates`` and ``has_latent``: of all groups, as above; ``weights`` (n_hub_states,):
+        probability of each state of the hub; ``once``: whether the tables are for one pass, so that few need no
+        kernel.
         """
         _, n_latent, n_states = rates.shape
         narrow = np.zeros((plan.n_narrow, plan.n_values, n_states))
@@ -219,12 +212,9 @@ class UnitTables:
     def expected(self, sums: RowSums, totals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the expected counts behind the sums of a pass.
 
-        Returns
-        -------
-        latents : ndarray of shape (n_groups, n_latent_states, n_hub_states)
-            Expected items with (alpha_k, hub); nothing for groups without a latent of their own.
-        votes : ndarray of shape (n_voters, n_parent_states, n_symbols)
-            Expected votes for every symbol in each state of the voter's parent.
+        Returns ``latents`` (n_groups, n_latent_states, n_hub_states): expected items with (alpha_k, hub); nothing for
+        groups without a latent of their own; ``votes`` (n_voters, n_parent_states, n_symbols): expected votes for
+        every symbol in each state of the voter's parent.
         """
         plan = self.plan
         histogram = with_first(sums.histogram, totals[: plan.n_narrow])

@@ -170,11 +170,7 @@ def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64])
     standard_error = np.where(enough, np.sqrt(np.maximum(squares - biased**2, 0.0) / count), np.inf)
     n_voters = len(values)
     return CovarianceEstimate(
-        biased * count / (count - 1),
-        standard_error,
-        both,
-        np.ones(n_voters),
-        np.zeros(n_voters),
+        biased * count / (count - 1), standard_error, both, np.ones(n_voters), np.zeros(n_voters)
     )
 
 

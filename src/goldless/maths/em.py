@@ -160,9 +160,7 @@ class Dirichlet:
         if self.known_votes is not None:
             shares = np.where(np.isnan(self.known_votes), shares, self.known_votes)
         return self.start.with_tables(
-            prior / prior.sum() if self.known_prior is None else self.known_prior,
-            latents,
-            shares,
+            prior / prior.sum() if self.known_prior is None else self.known_prior, latents, shares
         )
 
     def _pull(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:

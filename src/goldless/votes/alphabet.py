@@ -106,14 +106,8 @@ class LabelRules:
     def alphabet(self, labels: Iterable, *, text: bool = False, place: Place = lambda label: "") -> Alphabet:
         """Return the alphabet of votes that hold these labels, or say why there is none.
 
-        Parameters
-        ----------
-        labels : iterable
-            Distinct labels that occur; those that mean "no vote" may be among them.
-        text : bool
-            Whether they come from a file, where a number may be written as text.
-        place : callable
-            Says where a label is, for messages.
+        ``labels``: distinct labels that occur; those that mean "no vote" may be among them; ``text``: whether they
+        come from a file, where a number may be written as text; ``place``: says where a label is, for messages.
         """
         draft = self.alphabet_draft(text)
         labels = list(labels)

@@ -49,15 +49,11 @@ class LongVotes:
     ) -> LongVotes:
         """Sort the lines of a long table by item.
 
-        Parameters
-        ----------
-        items, voters, symbols : array-like of int of shape (n_lines,)
-            Numbers from 0; a line with a negative number is no vote and is left out.
-        n_items, n_voters : int
-            How many there are; items keep the order of their numbers, and may be without a vote.
-        repeats : {"refuse", "first", "last", "most"}
-            What counts if a voter answers an item again. The same answer again counts once in any case. Of different
-            answers: an error (:class:`TwoLabels`), the first, the last, or the most frequent (of several, the first).
+        ``items``, ``voters``, ``symbols`` (n_lines,): numbers from 0; a line with a negative number is no vote and is
+        left out; ``n_items`` and ``n_voters``: how many there are; items keep the order of their numbers, and may be
+        without a vote; ``repeats`` {"refuse", "first", "last", "most"}: what counts if a voter answers an item again.
+        The same answer again counts once in any case. Of different answers: an error (:class:`TwoLabels`), the first,
+        the last, or the most frequent (of several, the first).
 
         Examples
         --------

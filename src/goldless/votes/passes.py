@@ -284,14 +284,8 @@ def third_moment(
     observed on each item. The sum over triples is an elementary symmetric polynomial of ``x_i v_i``, so the
     m x m x m tensor is never formed.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, m)
-        Centred votes; entries that are not observed are ignored.
-    observed : ndarray of shape (n_rows, m) or None
-        Which entries are; None if all.
-    loadings : ndarray of shape (m,)
-    counts : ndarray of shape (n_rows,)
+    ``values`` (n_rows, m): centred votes; entries that are not observed are ignored; ``observed`` (n_rows, m): which
+    entries are; None if all; ``loadings`` (m,); ``counts`` (n_rows,).
     """
     numerator, denominator = third_moment_sums(values, observed, loadings, counts)
     return numerator / denominator if denominator > 0 else 0.0

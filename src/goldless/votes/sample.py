@@ -31,13 +31,8 @@ class VoteSample:
         Up to 16,384 patterns are all kept. Of more, as many items in all are taken, the same number of each class,
         evenly spaced in the order of the patterns, so the sample does not depend on the order of the items.
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n_patterns, n_voters)
-        counts : ndarray of shape (n_patterns,)
-            Items with each pattern.
-        posterior : ndarray of shape (n_patterns, n_classes)
-            Pr(Y | votes).
+        ``codes`` (n_patterns, n_voters); ``counts`` (n_patterns,): items with each pattern; ``posterior``
+        (n_patterns, n_classes): Pr(Y | votes).
         """
         shares, n_items = [], []
         for of_class in posterior.T:

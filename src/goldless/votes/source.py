@@ -118,13 +118,7 @@ class VoteSource:
     def sample(self, n_items: int, also: NDArray[np.int64], seed: int = 0) -> RowSample:
         """Draw rows at random, each as likely as the others; the same for the same number of rows.
 
-        Parameters
-        ----------
-        n_items : int
-            Most rows to draw: fewer are all taken.
-        also : ndarray
-            Rows that are taken in any case.
-        seed : int, default=0
+        ``n_items``: most rows to draw: fewer are all taken; ``also``: rows that are taken in any case.
         """
         engine = self.passes.engine
         n_rows = int(engine.sum(n_rows_of) or 0)
