@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from goldless.spelling import nearest
+from goldless.words import nearest
 
 _PARTS = re.compile(r"[/|:\\]+|\s+|_+|-+|(?<=[a-z])(?=[0-9])")
 _MOSTLY = 0.6  # of the members of a group

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.fitted import probabilities
-from goldless.fitting.number_facts import auc_of
-from goldless.fitting.number_votes import cut_codes, cut_fit
+from goldless.fitting.number_facts import auc_of, cut_codes, cut_fit
 from goldless.fitting.numbers import consensus_of
 from goldless.votes.rows import PatternTable
 from goldless.votes.votes import Votes

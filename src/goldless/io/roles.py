@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
-from goldless.spelling import nearest
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
 from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, judge_labels, ranks_as_codes
+from goldless.words import nearest
 
 _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from goldless.errors import VotesError
 from goldless.io.encode import columns_of, labels_in
-from goldless.io.number_streams import added_levels, alphabet_of_levels, kinds_of_block, levels_of
+from goldless.io.numbers import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
-from goldless.votes.bins import Levels
-from goldless.votes.number_alphabet import NumberAlphabet
+from goldless.votes.bins import Levels, NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.source import Passes, VoteSource
 from goldless.votes.spark import SparkEngine, mapped, packed_rows, results_in_batches, sum_of

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.number_codes import code_numbers
+from goldless.votes.alphabet import Alphabet, LabelRules
 
 LEVELS_KEPT = 8  # as many different answers each have a bin of their own; more are cut at eighths of the ranks
 _OUTERMOST = 10  # answers that an outer bin must hold to be halved: fewer are noise
@@ -218,3 +219,27 @@ class Bins:
         assert self.positive_from is not None
         above = self.sign[:, None] * self.means >= self.sign[:, None] * self.positive_from
         return above.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberAlphabet(Alphabet):
+    """Bins of every voter, in place of labels. What may be said are the bins, what may be true the two classes."""
+
+    bins: Bins = None  # type: ignore[assignment]  # a field behind those with a default
+
+    @classmethod
+    def of(cls, classes: NDArray, bins: Bins, rules: LabelRules, text: bool = False) -> NumberAlphabet:
+        """Return the alphabet of known bins."""
+        return cls(np.asarray(classes), replace(rules, classes=np.asarray(classes)), text, bins)
+
+    def __len__(self) -> int:
+        return self.bins.n_symbols
+
+    @property
+    def grows(self) -> bool:
+        """Never: a number falls into one of the bins."""
+        return False
+
+    def settled(self) -> Alphabet:
+        """Return the alphabet itself."""
+        return self

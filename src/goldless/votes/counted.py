@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from goldless.errors import VotesError
 from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import row_chunks
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
-from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.passes import VotedPass, VoteSums
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_all_patterns, count_stream

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import Alphabet, NewLabels
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
-from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT, Sketch, count_sparse, count_stream
 from goldless.votes.sparse import SparseRows, joined_sparse

@@ -15,7 +15,7 @@ from goldless.io.readers.presets import PRESETS, Preset
 from goldless.io.readers.records import JsonReader
 from goldless.io.readers.text import TextReader
 from goldless.io.readers.vcf import MergedReader, SitesReader, VcfReader
-from goldless.spelling import nearest
+from goldless.words import nearest
 
 GROUP = "goldless.readers"  # the entry point of plug-ins
 

@@ -15,7 +15,7 @@ from typing import Any
 from goldless.errors import Note, VotesError
 from goldless.io.files import find_files, preset_for
 from goldless.io.frames import rows_of_batch, truth_of_batch
-from goldless.io.number_streams import rows_of_numbers, table_of_batch
+from goldless.io.numbers import rows_of_numbers, table_of_batch
 from goldless.io.readers.base import HEAD_BYTES, MAX_COLUMNS, Roles, empty_file, open_arrow, packing_of, too_wide
 from goldless.io.readers.columns import Columns, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
@@ -24,7 +24,7 @@ from goldless.io.readers.text import BLOCK, Layout, bad_encoding, bad_text, layo
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
 from goldless.io.tables import doubtful_labels, wide_alphabet
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
-from goldless.votes.number_alphabet import NumberAlphabet
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 
 _STREAMED = ("parquet", "feather", "csv")
