@@ -134,8 +134,8 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
         [
             f"Votes of {first['n_voters']} voters on {first['n_items']:,} items, simulated by Shaham, Cheng, Dror, "
             "Jaffe, Nadler, Chang and Kluger (*A Deep Learning Approach to Unsupervised Ensemble Learning*, 2016); "
-            "balanced accuracy, the mean of three files of each kind. Truth is for scoring, and for the rows that say "
-            "they were told it.",
+            "balanced accuracy, the mean of three files of each kind. Truth is for scoring, and for the rows that "
+            "say they were told it.",
             _what_stands_in_the_way(dict(zip(_KINDS, means("search"), strict=True)), results),
         ],
         [
@@ -168,7 +168,7 @@ def _real_table(real: dict[str, dict[str, Any]]) -> Table:
         f"likelihood is higher on {sum(row[2] > 0 for row in rows)}. On the {clear.sum()} where it is higher by more "
         f"than {_CLEAR} an item and groups are clearly rejected (over-dispersion above {_REJECTED}) it is "
         f"{gains[clear].mean():.1f} points better (worst {gains[clear].min():+.1f}). These limits were set with the "
-        "truth in view and most of these panels share their items, so this wants other panels before it becomes a rule."
+        "truth in view and most of these panels share their items: this wants other panels before it becomes a rule."
     )
     header = ["panel", "items", "log-likelihood an item over groups", "over-dispersion"]
     header += ["LatentSML()", "leniency", "difference"]
@@ -182,8 +182,8 @@ def _what_stands_in_the_way(search: dict[str, float], results: dict[str, list[di
         return float(np.mean([100 * result[name] for result in results[kind]]))
 
     return (
-        f"The deep net is ahead on TG ({_DEEP_NET['TG']:.1f} against {search['TG']:.1f} %). What stands in the way is "
-        "not the estimate but the model: with the truth known, independent voters have "
+        f"The deep net is ahead on TG ({_DEEP_NET['TG']:.1f} against {search['TG']:.1f} %). What stands in the way "
+        "is not the estimate but the model: with the truth known, independent voters have "
         f"{of('oracle_ci', 'TG'):.1f} % there and the groups that were found {of('oracle_groups', 'TG'):.1f} %, "
         f"a logistic regression {of('logistic', 'TG'):.1f} %. All voters of TG share one Gaussian error, which is no "
         "group. A model of exactly that, a class and one leniency for every item, has "
