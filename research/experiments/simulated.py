@@ -95,6 +95,7 @@ def _on_real_votes(X: NDArray, y: NDArray) -> dict[str, Any]:
     model = gl.LatentSML(missing=0 if (X == 0).any() else None).fit(X)
     labels = model.predict(X)
     lenient, likelihood = leniency_labels(X, labels)
+    assert model.fitted_.convergence is not None
     return {
         "n_items": len(X),
         "search": gl.balanced_accuracy(y, labels),

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 import goldless as gl
+from goldless.kernels.sparse import dense_codes
 from research.benchmarks.scores import read_panel
 from research.experiments.framework import Experiment, Settings, Summary, Unit
 from research.experiments.peers import PEERS, PeerProcess, install, why_missing
@@ -212,10 +213,11 @@ def _score_scores(scores: NDArray[np.float64], truth: NDArray) -> dict[str, Any]
 def _somaticseq(folder: Path) -> dict[str, Any]:
     """Label the sites of seven callers' VCF files; SomaticSeq's consensus is the file that it wrote itself."""
     table = gl.read_votes(folder, truth="Varsim.somatic.truth.vcf")
-    votes, truth = table.votes.codes, np.asarray(table.truth)
+    votes, truth, sites = dense_codes(table.votes.codes), np.asarray(table.truth), table.items
+    assert sites is not None
     passed = {site for file in folder.glob("Consensus.*.vcf.gz") for site in _passed(file)}
     labels = {way: _PLAIN[way](votes) for way in ("any", "two", "pandas")}
-    labels["consensus"] = np.array([str(site) in passed for site in table.items]).astype(int)
+    labels["consensus"] = np.array([str(site) in passed for site in sites]).astype(int)
     labels["goldless"] = gl.LatentSML().fit(table).predict(table)
     return {way: gl.balanced_accuracy(truth, found) for way, found in labels.items()} | {"n_items": len(votes)}
 
