@@ -284,12 +284,13 @@ def _table(scene: str, entries: list[dict[str, Any]]) -> Table | None:
     if not results and not shown:
         return None
     rows = [_row(way, shown, list(results.values()), scene == "scores") for way in (*ways, "goldless")]
-    header = ["", *([f"`{example}` %"] if example else ["AUC"]), "real votes %", "files", "goldless ahead", "behind"]
-    formats = ["", ".1f", ".1f", "d", "d", "d"]
+    header = ["", *([f"`{example}` %"] if example else ["AUC"]), "real votes %", "goldless there %"]
+    header += ["files", "goldless ahead", "behind"]
+    formats = ["", ".1f", ".1f", ".1f", "d", "d", "d"]
     note = "Balanced accuracy; ahead and behind: files where goldless differs by more than half a point."
     skipped = sum(isinstance(found, str) for result in results.values() for found in result.values())
     if skipped:
-        note += f" {skipped} times a package gave no labels: such a file is left out of its row."
+        note += f" Files that a package did not label ({skipped} in all) are left out of its row."
     return Table(scene, title, header, rows, formats, note, shared=True)
 
 
@@ -304,6 +305,7 @@ def _row(way: str, example: dict[str, Any], results: list[dict[str, Any]], score
         LABELS[way],
         None if first is None or isinstance(first, str) else 100 * float(first),
         100 * float(np.mean([theirs for theirs, _ in real])) if real else None,
+        100 * float(np.mean([ours for _, ours in real])) if real and way != "goldless" else None,
         len(real),
         None if way == "goldless" else sum(gain > _MATTERS for gain in lead),
         None if way == "goldless" else sum(gain < -_MATTERS for gain in lead),

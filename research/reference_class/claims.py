@@ -61,24 +61,7 @@ def claims_of(X: NDArray, y: NDArray, missing: Any) -> dict[str, Any]:
         "voters": _voters(diagnosis, X, codes, classes, missing),
         "class_shares": np.atleast_1d(_shares(diagnosis.class_balance)).tolist(),
         "true_shares": shares.tolist(),
-        **(_of_two_classes(model, diagnosis, X, codes) if len(classes) == 2 else {}),
     }
-
-
-def _of_two_classes(model: Any, diagnosis: Any, X: NDArray, codes: NDArray) -> dict[str, Any]:
-    """Return the log loss of probabilities, of those of the model itself and of the true base rate; a fair majority."""
-    ways = {"printed": model.predict_proba(X), "model": model.predict_proba(X, calibration=diagnosis.calibration)}
-    ways["base rate"] = np.tile(np.bincount(codes) / len(codes), (len(codes), 1))
-    majority = gl.MajorityVote(missing=model.missing, decision="mean").fit(X)
-    return {
-        "log_loss": {name: _log_loss(codes, shares) for name, shares in ways.items()},
-        "majority_by_mean": gl.balanced_accuracy(model.classes_[codes], majority.predict(X)),
-    }
-
-
-def _log_loss(codes: NDArray, shares: NDArray[np.float64]) -> float:
-    """Return the mean of minus the log of what the true class was given, at least 1e-3."""
-    return float(-np.log(np.clip(shares[np.arange(len(codes)), codes], 1e-3, 1)).mean())
 
 
 def _shares(balance: Any) -> NDArray[np.float64]:
