@@ -392,17 +392,10 @@ def _as_frame(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Tables that have the columns of the first.
+    """Tables that have the columns of the first."""
 
-    Attributes
-    ----------
-    tables : callable
-        Returns an iterator over them.
-    voters, n_voters : ndarray or None, int
-        Names and number of the columns.
-    """
-
-    tables: Callable[[], Iterator[Any]]
+    tables: Callable[[], Iterator[Any]]  # returns an iterator over them
+    # voters, n_voters: names and number of the columns
     voters: NDArray | None
     n_voters: int
 

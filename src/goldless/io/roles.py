@@ -202,27 +202,13 @@ def plain_title(title: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class WideRoles:
-    """What the columns of a wide table are.
+    """What the columns of a wide table are."""
 
-    Attributes
-    ----------
-    items : Column or None
-        The column that names the items.
-    voters : list of Column
-        The columns of votes.
-    notes : tuple of Note
-        Which columns were left out.
-    scores : bool
-        Whether the votes are numbers and no labels.
-    gold : Column or None
-        Known labels of some items.
-    """
-
-    items: Column | None
-    voters: list[Column]
-    notes: tuple[Note, ...] = ()
-    scores: bool = False
-    gold: Column | None = None
+    items: Column | None  # the column that names the items
+    voters: list[Column]  # the columns of votes
+    notes: tuple[Note, ...] = ()  # which columns were left out
+    scores: bool = False  # whether the votes are numbers and no labels
+    gold: Column | None = None  # known labels of some items
 
 
 def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:

@@ -25,23 +25,14 @@ _ROWS_LOOKED_AT = 10_000
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a frame are, as far as the user says it.
+    """What the columns of a frame are, as far as the user says it."""
 
-    Attributes
-    ----------
-    item, voter, label : str or None
-        Columns of a long frame: all three, or none.
-    id_column : str or None
-        Column of a wide frame that names the items.
-    ignore : frozenset of str
-        Columns that are no votes.
-    """
-
+    # item, voter, label: columns of a long frame: all three, or none
     item: str | None = None
     voter: str | None = None
     label: str | None = None
-    id_column: str | None = None
-    ignore: frozenset[str] = frozenset()
+    id_column: str | None = None  # column of a wide frame that names the items
+    ignore: frozenset[str] = frozenset()  # columns that are no votes
 
 
 def open_spark(

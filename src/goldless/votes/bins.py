@@ -29,17 +29,10 @@ class Levels:
 
     As long as there are few different answers, this is exact. More are merged with their neighbours, as little as
     possible at both ends (the merging digest of Dunning and Ertl): an eighth is then known to about 1 in 10,000.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_levels,)
-        Different answers, or means of neighbouring ones, in order.
-    counts : ndarray of shape (n_levels,)
-        How many answers each stands for.
     """
 
-    values: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    values: NDArray[np.float64]  # (n_levels,): different answers, or means of neighbouring ones, in order
+    counts: NDArray[np.float64]  # (n_levels,): how many answers each stands for
 
     @classmethod
     def of(cls, answers: NDArray[np.float64], weights: NDArray[np.number] | None = None) -> Levels:
@@ -135,29 +128,19 @@ def _without_small(bins: NDArray[np.int64], counts: NDArray[np.float64]) -> NDAr
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """How the numbers of every voter are read, and become symbols.
+    """How the numbers of every voter are read, and become symbols."""
 
-    Attributes
-    ----------
-    kinds : tuple of str
-        What the numbers of each voter are: "ordinal", "probabilities" or "scores", or "labels" of a voter that says
-        one of two numbers.
-    edges : tuple of ndarray
-        Of each voter the smallest number of every bin but the first, as many as it has bins less one. Numbers of a
-        voter whose sign is -1 are multiplied by it first.
-    sign : ndarray of shape (n_voters,)
-        -1 where lower is positive, else 1.
-    means : ndarray of shape (n_voters, n_symbols)
-        Mean of the numbers in each bin, as the voter says them; not a number for bins it does not have.
-    positive_from : float or None
-        The user's own cut: numbers from here on are positive.
-    """
-
+    # what the numbers of each voter are: "ordinal", "probabilities" or "scores", or "labels" of a voter that says one
+    # of two numbers
     kinds: tuple[str, ...]
+    # of each voter the smallest number of every bin but the first, as many as it has bins less one. Numbers of a
+    # voter whose sign is -1 are multiplied by it first
     edges: tuple[NDArray[np.float64], ...]
-    sign: NDArray[np.int64]
+    sign: NDArray[np.int64]  # (n_voters,): -1 where lower is positive, else 1
+    # (n_voters, n_symbols): mean of the numbers in each bin, as the voter says them; not a number for bins it does
+    # not have
     means: NDArray[np.float64]
-    positive_from: float | None = None
+    positive_from: float | None = None  # the user's own cut: numbers from here on are positive
 
     @classmethod
     def of(

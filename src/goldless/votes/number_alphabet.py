@@ -13,13 +13,7 @@ from goldless.votes.bins import Bins
 
 @dataclass(frozen=True, eq=False)
 class NumberAlphabet(Alphabet):
-    """Bins of every voter, in place of labels. What may be said are the bins, what may be true the two classes.
-
-    Attributes
-    ----------
-    bins : Bins
-        How the numbers of every voter are read.
-    """
+    """Bins of every voter, in place of labels. What may be said are the bins, what may be true the two classes."""
 
     bins: Bins = None  # type: ignore[assignment]  # a field behind those with a default
 

@@ -10,14 +10,7 @@ from typing import Any
 from goldless.errors import Note, VotesError, warn_user
 from goldless.io.readers import annotation, eval_logs
 from goldless.io.readers.base import File, Reader
-from goldless.io.readers.binary import (
-    ArrayReader,
-    DuckReader,
-    ExcelReader,
-    PickleReader,
-    SqliteReader,
-    arrow_readers,
-)
+from goldless.io.readers.binary import ArrayReader, DuckReader, ExcelReader, PickleReader, SqliteReader, arrow_readers
 from goldless.io.readers.presets import PRESETS, Preset
 from goldless.io.readers.records import JsonReader
 from goldless.io.readers.text import TextReader
