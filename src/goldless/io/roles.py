@@ -29,19 +29,9 @@ _ITEM_NAMES = (
 
 _VOTER_NAMES = (
     *("voter", "worker", "workerid", "annotator", "judge", "rater", "caller", "coder", "reader", "labeler"),
-    *("labeller", "grader", "evaluator", "performer", "reviewer", "assessor", "participant", "respondent", "expert"),
-    *(
-        "physician",
-        "radiologist",
-        "observer",
-        "contributor",
-        "student",
-        "source",
-        "classifier",
-        "user",
-        "llm",
-        "model",
-    ),
+    *("labeller", "grader", "evaluator", "performer", "reviewer", "assessor", "participant", "respondent"),
+    *("expert", "physician", "radiologist", "observer", "contributor", "student", "source", "classifier", "user"),
+    *("llm", "model"),
 )
 
 _LABEL_NAMES = (
@@ -57,46 +47,15 @@ TRUTH_NAMES = {
     *("correct_answer", "correct_label", "true_class", "reference", "actual", "gt", "correct"),
 }
 _MADE_OF_VOTES = {
-    *(
-        "consensus",
-        "consensus_label",
-        "majority",
-        "majority_vote",
-        "majority_label",
-        "final",
-        "final_label",
-        "agg_label",
-    ),
-    *("final_answer", "adjudicated", "adjudicated_label", "aggregated", "aggregated_label", "goldless", "n_votes"),
-    *("goldless_label", "goldless_p", "goldless_probability", "agreement", "votes", "num_votes", "n_annotators"),
+    *("consensus", "consensus_label", "majority", "majority_vote", "majority_label", "final", "final_label"),
+    *("agg_label", "final_answer", "adjudicated", "adjudicated_label", "aggregated", "aggregated_label"),
+    *("goldless", "n_votes", "goldless_label", "goldless_p", "goldless_probability", "agreement", "votes"),
+    *("num_votes", "n_annotators"),
 }
 _NOTED_BESIDE = {  # words in names of columns of numbers that stand beside votes
-    *(
-        "cost",
-        "price",
-        "usd",
-        "latency",
-        "time",
-        "seconds",
-        "duration",
-        "ms",
-        "tokens",
-        "length",
-        "confidence",
-        "conf",
-    ),
-    *(
-        "certainty",
-        "sureness",
-        "trust",
-        "weight",
-        "temperature",
-        "prob",
-        "proba",
-        "probability",
-        "score",
-        "perplexity",
-    ),
+    *("cost", "price", "usd", "latency", "time", "seconds", "duration", "ms", "tokens", "length", "confidence"),
+    *("conf", "certainty", "sureness", "trust", "weight", "temperature", "prob", "proba", "probability", "score"),
+    *("perplexity"),
 }
 _RARE_WORDS = 0.25  # of the votes: more are no refusals
 _FEW_WORDS = 2  # words among numbers, which may mean that a voter said nothing
