@@ -152,14 +152,9 @@ def _remade(kind: str, seen: str, hint: str | None, where: dict, arguments: dict
 
 @dataclass(frozen=True)
 class Note:
-    """Something that was read in one way and may have been meant in another.
+    """Something that was read in one way and may have been meant in another."""
 
-    Attributes
-    ----------
-    seen, hint, arguments
-        As of a :class:`VotesError`.
-    """
-
+    # seen, hint, arguments: as of a `VotesError`
     seen: str
     hint: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)

@@ -32,23 +32,13 @@ _EXACT = 2**53  # whole numbers below this are exact as floats
 
 @dataclass(frozen=True, eq=False)
 class FitVotes:
-    """The votes of a fit, reduced to what carries information.
+    """The votes of a fit, reduced to what carries information."""
 
-    Attributes
-    ----------
-    counted : CountedVotes
-        Everything that was counted, of all voters.
-    core_voter : ndarray of shape (n_voters,)
-        Fitted voter that speaks for each voter, or -1 for a voter that says nothing.
-    sums : VoteSums
-        The votes of the fitted voters, on the items they voted on.
-    unseen : PatternTable or None
-        Expected rows of the fitted voters that too few of them call to be seen, as the covariance counts them.
-    """
-
-    counted: CountedVotes
+    counted: CountedVotes  # everything that was counted, of all voters
+    # (n_voters,): fitted voter that speaks for each voter, or -1 for a voter that says nothing
     core_voter: NDArray[np.int64]
-    sums: VoteSums
+    sums: VoteSums  # the votes of the fitted voters, on the items they voted on
+    # expected rows of the fitted voters that too few of them call to be seen, as the covariance counts them
     unseen: PatternTable | None = None
 
     @property

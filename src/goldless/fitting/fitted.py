@@ -47,112 +47,61 @@ class Alternative:
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """Whether groups explain more than that some items are hard for everybody (more than two classes).
+    """Whether groups explain more than that some items are hard for everybody (more than two classes)."""
 
-    Attributes
-    ----------
-    groups : ndarray of shape (n_voters,)
-        The groups that the search found.
-    without_groups, with_groups, with_levels : float
-        Log-likelihood of the votes without groups, with them, and without them but with easy and hard items.
-    kept : bool
-        Whether the groups were believed.
-    """
-
-    groups: NDArray[np.int64]
+    groups: NDArray[np.int64]  # (n_voters,): the groups that the search found
+    # without_groups, with_groups, with_levels: log-likelihood of the votes without groups, with them, and without
+    # them but with easy and hard items
     without_groups: float
     with_groups: float
     with_levels: float
-    kept: bool
+    kept: bool  # whether the groups were believed
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """How the voters were grouped, and what else would explain the votes.
+    """How the voters were grouped, and what else would explain the votes."""
 
-    Attributes
-    ----------
-    covariance, score : ndarray of shape (n_compared, n_compared)
-        Covariance of the votes, and the score of every pair (eq. score); of more than 1,000 voters the score is
-        left out (shape (0, 0)).
-    v_on, v_off : ndarray of shape (n_voters,)
-        Loadings within and across groups (Lemma 1).
-    residual : float
-        Residual of the grouping (eq. res).
-    residual_path : dict of int to float
-        Residual for each number of groups that the paper's rule tried.
-    overdispersion : float
-        Misfit of the covariance model: 1 when it holds.
-    alternatives : tuple of Alternative
-        Other groupings, nearest first.
-    ambiguous : bool
-        Whether one of them would change labels and is so near that the votes cannot decide.
-    verdict : str
-        In a sentence: what was found, and how sure that is.
-    guard : Guard or None
-        For more than two classes, if groups were found: whether they were believed.
-    candidates : tuple of ndarray of shape (n_fitted,)
-        Groupings of the fitted voters that the search met, best first.
-    compared : ndarray of shape (n_compared,) or None
-        Columns of the voters that were compared two by two, of a crowd those that share enough items; None if all.
-    """
-
+    # covariance, score: (n_compared, n_compared): covariance of the votes, and the score of every pair (eq. score);
+    # of more than 1,000 voters the score is left out (shape (0, 0))
     covariance: NDArray[np.float64]
     score: NDArray[np.float64]
+    # v_on, v_off: (n_voters,): loadings within and across groups (Lemma 1)
     v_on: NDArray[np.float64]
     v_off: NDArray[np.float64]
-    residual: float
-    residual_path: dict[int, float]
-    overdispersion: float
-    alternatives: tuple[Alternative, ...]
-    ambiguous: bool
-    verdict: str
-    guard: Guard | None = None
+    residual: float  # residual of the grouping (eq. res)
+    residual_path: dict[int, float]  # residual for each number of groups that the paper's rule tried
+    overdispersion: float  # misfit of the covariance model: 1 when it holds
+    alternatives: tuple[Alternative, ...]  # other groupings, nearest first
+    ambiguous: bool  # whether one of them would change labels and is so near that the votes cannot decide
+    verdict: str  # in a sentence: what was found, and how sure that is
+    guard: Guard | None = None  # for more than two classes, if groups were found: whether they were believed
+    # (n_fitted,): groupings of the fitted voters that the search met, best first
     candidates: tuple[NDArray[np.int64], ...] = ()
+    # (n_compared,): columns of the voters that were compared two by two, of a crowd those that share enough items;
+    # None if all
     compared: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """How EM ended.
+    """How EM ended."""
 
-    Attributes
-    ----------
-    log_likelihood : float
-        Of the votes, and of the known labels if there are any.
-    n_iter : int
-        Number of passes.
-    converged : bool
-    gap : float
-        What the last step gained in log-likelihood per item.
-    """
-
-    log_likelihood: float
-    n_iter: int
+    log_likelihood: float  # of the votes, and of the known labels if there are any
+    n_iter: int  # number of passes
     converged: bool
-    gap: float
+    gap: float  # what the last step gained in log-likelihood per item
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """The groupings weighed by what is known besides the votes.
+    """The groupings weighed by what is known besides the votes."""
 
-    Attributes
-    ----------
-    candidates : tuple of TreeModel
-        Models of the fitted voters that differ in their labels, the one of the votes alone first.
-    weights : ndarray of shape (n_candidates,)
-        How probable each is, given the facts.
-    right : ndarray of shape (n_candidates,)
-        How many of the known labels each predicts.
-    n_known : int
-        How many labels are known.
-    """
-
+    # models of the fitted voters that differ in their labels, the one of the votes alone first
     candidates: tuple[TreeModel, ...]
-    weights: NDArray[np.float64]
-    right: NDArray[np.int64]
-    n_known: int
+    weights: NDArray[np.float64]  # (n_candidates,): how probable each is, given the facts
+    right: NDArray[np.int64]  # (n_candidates,): how many of the known labels each predicts
+    n_known: int  # how many labels are known
 
     @property
     def best(self) -> int:

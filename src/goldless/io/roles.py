@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
-from goldless.spelling import nearest
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
 from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, judge_labels, ranks_as_codes
+from goldless.words import nearest
 
 _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),
@@ -203,27 +203,13 @@ def plain_title(title: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class WideRoles:
-    """What the columns of a wide table are.
+    """What the columns of a wide table are."""
 
-    Attributes
-    ----------
-    items : Column or None
-        The column that names the items.
-    voters : list of Column
-        The columns of votes.
-    notes : tuple of Note
-        Which columns were left out.
-    scores : bool
-        Whether the votes are numbers and no labels.
-    gold : Column or None
-        Known labels of some items.
-    """
-
-    items: Column | None
-    voters: list[Column]
-    notes: tuple[Note, ...] = ()
-    scores: bool = False
-    gold: Column | None = None
+    items: Column | None  # the column that names the items
+    voters: list[Column]  # the columns of votes
+    notes: tuple[Note, ...] = ()  # which columns were left out
+    scores: bool = False  # whether the votes are numbers and no labels
+    gold: Column | None = None  # known labels of some items
 
 
 def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:

@@ -16,20 +16,11 @@ _LEAST_SUM = 0.5  # of a voter's correlations: below 1 where chance is taken out
 
 
 class Correlations(NamedTuple):
-    """How strongly every two voters agree beyond what the truth makes them agree.
+    """How strongly every two voters agree beyond what the truth makes them agree."""
 
-    Attributes
-    ----------
-    by_class : ndarray of shape (n_classes, n_voters, n_voters)
-        Correlation of the votes given each class.
-    pooled : ndarray of shape (n_voters, n_voters)
-        The same over all classes together.
-    items : ndarray of shape (n_classes + 1, n_voters, n_voters)
-        Expected number of items behind each: every class, then all.
-    """
-
-    by_class: NDArray[np.float64]
-    pooled: NDArray[np.float64]
+    by_class: NDArray[np.float64]  # (n_classes, n_voters, n_voters): correlation of the votes given each class
+    pooled: NDArray[np.float64]  # (n_voters, n_voters): the same over all classes together
+    # (n_classes + 1, n_voters, n_voters): expected number of items behind each: every class, then all
     items: NDArray[np.float64]
 
     @property

@@ -18,25 +18,16 @@ class CovarianceEstimate:
 
     Two labels are coded -1 and +1. More are corners of a regular simplex, so that the covariance of two voters is how
     much more often they agree than by chance.
-
-    Attributes
-    ----------
-    covariance : ndarray of shape (n_voters, n_voters)
-        Unbiased sample covariance; 0 for a pair with fewer than two common items.
-    standard_error : ndarray of shape (n_voters, n_voters)
-        Sampling standard error of every entry; infinite for a pair with fewer than two common items.
-    n_pairs : ndarray of shape (n_voters, n_voters)
-        Number of items both voted on.
-    variance : ndarray of shape (n_voters,)
-        Variance of each voter's votes.
-    mean : ndarray of shape (n_voters,)
-        Mean vote of each voter over all its votes, coded -1 and +1; not a number for more than two labels.
     """
 
+    # (n_voters, n_voters): unbiased sample covariance; 0 for a pair with fewer than two common items
     covariance: NDArray[np.float64]
+    # (n_voters, n_voters): sampling standard error of every entry; infinite for a pair with fewer than two common
+    # items
     standard_error: NDArray[np.float64]
-    n_pairs: NDArray[np.int64]
-    variance: NDArray[np.float64]
+    n_pairs: NDArray[np.int64]  # (n_voters, n_voters): number of items both voted on
+    variance: NDArray[np.float64]  # (n_voters,): variance of each voter's votes
+    # (n_voters,): mean vote of each voter over all its votes, coded -1 and +1; not a number for more than two labels
     mean: NDArray[np.float64]
 
     @property
@@ -179,11 +170,7 @@ def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64])
     standard_error = np.where(enough, np.sqrt(np.maximum(squares - biased**2, 0.0) / count), np.inf)
     n_voters = len(values)
     return CovarianceEstimate(
-        biased * count / (count - 1),
-        standard_error,
-        both,
-        np.ones(n_voters),
-        np.zeros(n_voters),
+        biased * count / (count - 1), standard_error, both, np.ones(n_voters), np.zeros(n_voters)
     )
 
 

@@ -54,24 +54,13 @@ class TextReader:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the text of a table is cut.
-
-    Attributes
-    ----------
-    delimiter, encoding : str
-    above : int
-        Lines before the table: comments, a title, the ``sep=;`` of Excel.
-    header : bool
-        Whether the first line of the table holds the names of its columns.
-    names : list of str
-        The names of its columns.
-    """
+    """How the text of a table is cut."""
 
     delimiter: str
     encoding: str
-    above: int
-    header: bool
-    names: list[str]
+    above: int  # lines before the table: comments, a title, the `sep=;` of Excel
+    header: bool  # whether the first line of the table holds the names of its columns
+    names: list[str]  # the names of its columns
 
     def read_options(self, **more: Any) -> arrow_csv.ReadOptions:
         """Return what Arrow is told of rows and columns."""
