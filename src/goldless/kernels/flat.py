@@ -1,7 +1,8 @@
 """The E-step where every voter hangs on the hub: sums of logarithms, and what they make of the votes.
 
-A vote is a row of a table with an entry for each state. Between the kernels numpy takes exponentials, many at a time. Four states are one step of the machine (:mod:`goldless.kernels.lanes`); of a number that is no multiple of four
-the last step takes some states again.
+A vote is a row of a table with an entry for each state. Between the kernels numpy takes exponentials, many at a time.
+Four states are one step of the machine (:mod:`goldless.kernels.lanes`); of a number that is no multiple of four the
+last step takes some states again.
 """
 
 from __future__ import annotations
