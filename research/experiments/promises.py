@@ -179,9 +179,9 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
     tables = [make(by_kind[kind]) for kind, make in _TABLES.items() if kind in by_kind]
     return Summary(
         [
-            "What `gl.diagnose` promises if the model holds, on votes drawn from the model: tests that reject as often "
-            "as they say, and 95 % intervals that hold the truth on 95 panels of 100. On real panels the model is "
-            "hardly ever right; [what to expect of labels](../what-to-expect.md) says what holds there."
+            "What `gl.diagnose` promises if the model holds, on votes drawn from the model: tests that reject as "
+            "often as they say, and 95 % intervals that hold the truth on 95 panels of 100. On real panels the model "
+            "is hardly ever right; [what to expect of labels](../what-to-expect.md) says what holds there."
         ],
         tables,
         [],
@@ -238,8 +238,8 @@ def _coverage_table(entries: list[dict[str, Any]]) -> Table:
     wrong = sum(not e["result"]["groups"] for e in entries)
     note = (
         "Groups of 4 and 3 among 15 voters unless said otherwise, searched anew in each panel; they came out "
-        f"otherwise on {wrong} of {len(entries)}, which are counted too. A share of {len(entries)} panels is known to "
-        f"{100 * np.sqrt(0.95 * 0.05 / len(entries)):.1f} points, those of the rates better."
+        f"otherwise on {wrong} of {len(entries)}, which are counted too. A share of {len(entries)} panels is known "
+        f"to {100 * np.sqrt(0.95 * 0.05 / len(entries)):.1f} points, those of the rates better."
     )
     title = "Coverage of 95 % intervals if the model holds"
     return Table("coverage", title, ["", "panels", *kinds], rows, ["", "d", *[".3f"] * len(kinds)], note, True)
