@@ -34,6 +34,7 @@ HINTS = {
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
     "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
     "is no vote in {ignore}",
+    "items-or-voters": "pass {item:{one}} {voter:{other}} {label:{votes}}, or the first two the other way round",
     "one-role": "name another column by {lacking}",
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",

@@ -192,11 +192,15 @@ def reduce_votes(counted: CountedVotes, name: str, least: int, merges_copies: bo
     copy_of = pairs.first_copies()
     _warn_about(counted, informative, copy_of, merges_copies)
     fitted = informative & (copy_of == np.arange(n_voters)) if merges_copies else informative
+    if not fitted.any():
+        raise ValueError(
+            f"{name} has nothing to tell items apart by: none of {n_voters} voters uses {_classes(counted.votes)} "
+            f"(n_samples = {counted.sketch.n_rows})."
+        )
     if fitted.sum() < least:
         raise ValueError(
-            f"{name} needs {least} different voter(s) that use {_classes(counted.votes)}, but there are only "
-            f"{int(fitted.sum())} among {n_voters} (n_samples = {counted.sketch.n_rows})"
-            + ("; use MajorityVote." if least > 1 else ".")
+            f"{name} needs {least} different voters that use {_classes(counted.votes)}, but there are only "
+            f"{int(fitted.sum())} among {n_voters} (n_samples = {counted.sketch.n_rows}); use MajorityVote."
         )
     number = np.cumsum(fitted) - 1
     core_voter = np.where(informative, number[copy_of] if merges_copies else number, -1)

@@ -402,7 +402,7 @@ def refuse_wrong_guess(
     n_voters = len(voters)
     columns = f"{roles.item!r}, {roles.voter!r}, {roles.label!r}"
     if n_voters == 1:
-        found = f"votes of one voter, {short(voters[0])!r}, on {n_items:,} items"
+        found = f"votes of one voter, {short(voters[0])!r}, on {n_items:,} item{'s' * (n_items > 1)}"
         hint = "more-voters" if read.certain else "wrong-guess"
         raise VotesError("one-voter", f"{name}, read as {read.how} ({columns}), holds {found}", hint, {"file": name})
     if n_items >= n_votes > 0:

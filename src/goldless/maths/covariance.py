@@ -67,13 +67,9 @@ def own_order(covariance: NDArray[np.float64]) -> NDArray[np.int64]:
 def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | None = None) -> CovarianceEstimate:
     """Estimate the covariance from pair tables.
 
-    Parameters
-    ----------
-    tables : ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
-        Items on which i said a and j said b.
-    likeness : ndarray of shape (n_symbols, n_symbols), optional
-        How alike two symbols are, K; by default V / (V - 1) if they are the same and 0 otherwise, which for two
-        labels is the covariance of votes -1 and +1.
+    ``tables`` (n_symbols, n_symbols, n_voters, n_voters): items on which i said a and j said b; ``likeness``
+    (n_symbols, n_symbols): how alike two symbols are, K; by default V / (V - 1) if they are the same and 0 otherwise,
+    which for two labels is the covariance of votes -1 and +1.
 
     Notes
     -----
@@ -128,12 +124,8 @@ def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64])
     For any function g_i of a voter's vote, ``Cov(g_i, g_j) = Var(alpha_k) D_i D_j`` within a group and
     ``Cov(alpha_k, alpha_l) D_i D_j`` across, with ``D_i = E[g_i | +] - E[g_i | -]``: Lemma 1 as it stands.
 
-    Parameters
-    ----------
-    tables : ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
-        Items on which i said a and j said b.
-    values : ndarray of shape (n_voters, n_symbols)
-        What each symbol of each voter stands for.
+    ``tables`` (n_symbols, n_symbols, n_voters, n_voters): items on which i said a and j said b; ``values`` (n_voters,
+    n_symbols): what each symbol of each voter stands for.
 
     Notes
     -----

@@ -49,16 +49,9 @@ def same_wrong_answer(
     spread evenly over the wrong answers: so it does not matter that some wrong answers tempt everybody. What is left
     is common to the two voters.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_patterns, n_voters)
-        -1 missing, then the classes.
-    counts : ndarray of shape (n_patterns,)
-        Items with each pattern.
-    labels : ndarray of shape (n_patterns,)
-        Codes of the labels that are taken for the truth.
-    n_classes : int
-        Number of classes, more than two.
+    ``codes`` (n_patterns, n_voters): -1 missing, then the classes; ``counts`` (n_patterns,): items with each pattern;
+    ``labels`` (n_patterns,): codes of the labels that are taken for the truth; ``n_classes``: number of classes, more
+    than two.
 
     Notes
     -----

@@ -293,19 +293,10 @@ def run_em(
     Roland 2008, on the log-odds of all probabilities). A jump that would lower the objective is not taken, so the
     objective never falls, and each E-step counts as one iteration.
 
-    Parameters
-    ----------
-    start : TreeModel
-        Starting point; its groups are kept.
-    expect : callable
-        One pass over the votes: the expected counts under a model.
-    prior : Dirichlet
-        Pseudo-counts and the M-step.
-    max_iter, tol : int, float
-        When to stop.
-    worth : float
-        A rise of the log-likelihood that is asked for: where as many more steps as the longest jump stands for would
-        not reach it by the gain of the last one, EM stops.
+    ``start``: starting point; its groups are kept; ``expect``: one pass over the votes: the expected counts under a
+    model; ``prior``: pseudo-counts and the M-step; ``max_iter`` and ``tol``: when to stop; ``worth``: a rise of the
+    log-likelihood that is asked for: where as many more steps as the longest jump stands for would not reach it by
+    the gain of the last one, EM stops.
     """
 
     def visit(model: TreeModel) -> tuple[ExpectedCounts, float]:

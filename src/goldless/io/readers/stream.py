@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from goldless.errors import Note, VotesError
-from goldless.io.files import find_files, preset_for
+from goldless.io.files import MOST_LONG_COLUMNS, find_files, preset_for, without_truth
 from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.numbers import rows_of_numbers, table_of_batch
 from goldless.io.readers.base import HEAD_BYTES, MAX_COLUMNS, Roles, empty_file, open_arrow, packing_of, too_wide
@@ -23,6 +23,7 @@ from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import BLOCK, Layout, bad_encoding, bad_text, layout_of
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
 from goldless.io.tables import doubtful_labels, wide_alphabet
+from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
@@ -186,7 +187,7 @@ def _no_column(path: str, name: Any, why: str) -> VotesError:
 
 def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Piece] | None:
     """Return the pieces of a file or folder in order of name; None if it is of a kind that is not streamed."""
-    files, _ = find_files(path)
+    files, _ = without_truth(find_files(path)[0])
     pieces: list[Piece] = []
     for file in files:
         found = sniff(file)
@@ -324,6 +325,11 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         meant, spelt = as_meant([column_of(title, table[title], pieces[0].path) for title in names])
         if spelt:
             return None
+        titles = set(names) - {options.truth, *options.ignore}
+        if not options.names_columns and 3 <= len(titles) <= MOST_LONG_COLUMNS:
+            rows = roles_by_content([column for column in meant if column.name in titles], name)
+            if rows is not None:
+                return LongFiles(pieces, reader, rows[0], options, name, _KINDS[pieces[0].kind])
         columns = Columns(meant, _KINDS[pieces[0].kind])
         try:
             alphabet, wide = wide_alphabet(columns, options, name)
