@@ -184,7 +184,7 @@ def test_the_cut_is_not_moved_into_a_crowd_of_items(label, data_folder):
     X = np.where(votes < 0, np.nan, votes == label)
     labels, majority = (fit_quietly(learner, X) for learner in (gl.LatentSML(), gl.MajorityVote()))
     assert recall(labels, truth) > recall(majority, truth) + 0.05
-    assert labels.mean() < 2 * truth.mean()
+    assert labels.mean() < 0.25  # it was half
 
 
 def fit_quietly(learner, X):
