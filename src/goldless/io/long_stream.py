@@ -259,16 +259,9 @@ def lines_of(table: LongInput, titles: LongTitles, pieces: Sequence[Any]) -> Ite
     return batches_of_lines(lines, LINES_OF_A_PART // 4)
 
 
-@dataclass(frozen=True)
-class Clash:
-    """Words the error of two answers where there may be one."""
-
-    name: str
-    voters: Any
-
-    def __call__(self, item: Any, voter: int | None) -> VotesError:
-        """Return the error."""
-        return two_labels(self.name, item, None if voter is None else self.voters[voter].as_py())
+def clash(name: str, voters: Any, item: Any, voter: int | None) -> VotesError:
+    """Return the error of two answers where there may be one."""
+    return two_labels(name, item, None if voter is None else voters[voter].as_py())
 
 
 # -- on disk ------------------------------------------------------------------------------------------------
@@ -357,11 +350,11 @@ def _merge_in(
         names.add(lines)
         split.write(split_lines(lines.coded(names, first_line), n_parts))
     split.close()
-    clash, symbol_of, bounds = Clash(files.name, names.voters.values), symbols(names), None
+    refuse, symbol_of, bounds = partial(clash, files.name, names.voters.values), symbols(names), None
     ranges = _Runs(folder, "rows", n_parts)
     n_items = n_repeated = n_changed = 0
     for tables in split.taken():
-        grouped: Grouped = group_lines(tables, len(names.voters), symbol_of, files.options.repeats, clash)
+        grouped: Grouped = group_lines(tables, len(names.voters), symbol_of, files.options.repeats, refuse)
         bounds = line_bounds(grouped.rows, n_parts) if bounds is None else bounds
         ranges.write(cut_rows(grouped.rows, bounds))
         n_items += grouped.rows.num_rows

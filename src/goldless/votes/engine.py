@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,19 +53,12 @@ class MappedEngine:
 
     def sum(self, function: Callable[[Rows], Any]) -> Any:
         """Make the rows, apply a function, and add."""
-        return self.engine.sum(Composed(self.make, function))
+        return self.engine.sum(partial(_of_made, self.make, function))
 
 
-@dataclass(frozen=True, eq=False)
-class Composed:
-    """A function of what is made of rows."""
-
-    make: Callable[[Rows], Rows]
-    function: Callable[[Rows], Any]
-
-    def __call__(self, rows: Rows) -> Any:
-        """Make, then apply."""
-        return self.function(self.make(rows))
+def _of_made(make: Callable[[Rows], Rows], function: Callable[[Rows], Any], rows: Rows) -> Any:
+    """Return a function of what is made of rows."""
+    return function(make(rows))
 
 
 @dataclass(frozen=True, eq=False)
