@@ -29,6 +29,7 @@ from goldless.io.readers.base import (
     damaged,
     empty_file,
     refuse_large,
+    same_name,
 )
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import column_of, duplicated
@@ -453,9 +454,7 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
         raise empty_file(name)
     twice = duplicated(read.table.column_names)
     if twice is not None:
-        raise VotesError(
-            "same-name", f"{name} has two columns named {twice!r}", "own-names", {"file": name, "column": twice}
-        )
+        raise same_name(name, twice)
     if not options.names_columns:
         read = _one_field(_without_row_numbers(read), name)
     read, preset = _apply_preset(read, options, name)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
+from goldless.plain import is_number
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
 from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, judge_labels, ranks_as_codes
 from goldless.words import nearest
@@ -413,7 +414,7 @@ def _is_no_rule(column: Column, words: set) -> bool:
 
 def _share_a_scale(columns: Sequence[Column]) -> bool:
     """Whether columns lie in ranges that overlap, as scores of one thing do; words among the numbers do not count."""
-    numbers = [[float(value) for value in column.values if _is_a_number(value)] for column in columns]
+    numbers = [[float(value) for value in column.values if is_number(value)] for column in columns]
     return all(numbers) and max(map(min, numbers)) <= min(map(max, numbers))
 
 
@@ -446,7 +447,7 @@ def are_numbers(
         return True
     draft = rules.alphabet_draft(text=True)
     voted = [[value for value in column.values if not draft.means_missing(value)] for column in filled]
-    words = {value for values in voted for value in values if not _is_a_number(value)}
+    words = {value for values in voted for value in values if not is_number(value)}
     if words:
         if len(words) <= _FEW_WORDS and answers is None:
             _refuse_words_among_numbers(filled, rules, sorted(words, key=str))
@@ -496,7 +497,7 @@ def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
     try:
         values = [np.nan if draft.means_missing(value) else float(value) for value in column.values]
     except (TypeError, ValueError):
-        strange = next(value for value in column.values if not _is_a_number(value) and not draft.means_missing(value))
+        strange = next(value for value in column.values if not is_number(value) and not draft.means_missing(value))
         raise VotesError(
             "no-number",
             f"{short(str(strange))!r} in column {short(column.name)!r} is no number, and the votes are to be numbers",
@@ -504,14 +505,6 @@ def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
             {"column": column.name, "label": strange},
         ) from None
     return np.array([*values, np.nan])[column.positions]
-
-
-def _is_a_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _worst_stranger(columns: Sequence[Column]) -> Column | None:

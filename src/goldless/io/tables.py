@@ -33,7 +33,7 @@ from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.votes import Votes
 
 _MAX_CELLS = 200_000_000  # of numbers, which are kept as a matrix
-_JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
+JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
 _MAX_LABELS = 126  # classes and words for "no vote", as int8
 
 
@@ -307,7 +307,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
             answers = np.where(count > 1, np.bincount(cell, given, len(answers)) / np.maximum(count, 1), answers)
         return answers.reshape(items, n_voters)
 
-    judged = max(min(n_items, _JUDGED_CELLS // n_voters), 1)
+    judged = max(min(n_items, JUDGED_CELLS // n_voters), 1)
     if are_numbers([label], options.rules, lambda: numbers(judged)):
         changed = _changed_numbers(item, voter, label, said, options, name)
         how = with_changes(how, changed, options, "their mean")
