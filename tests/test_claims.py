@@ -1,16 +1,20 @@
 """Claims: what the results say first, what people do today, and a source for every figure on a page."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import goldless as gl
+from research.benchmarks import claim_pages
 from research.experiments import today
 from research.experiments.framework import Settings, Summary, Unit
 from research.experiments.headlines import headlines
 from research.experiments.leniency import leniency_labels
 from research.experiments.tables import Table
+
+ROOT = Path(__file__).parent.parent
 
 # -- what the index says first ------------------------------------------------------------------------------
 
@@ -107,3 +111,11 @@ def test_leniency_does_not_depend_on_the_order_of_voters_or_items(lenient):
     again, same = leniency_labels(votes[items][:, voters], start[items])
     assert np.mean(again == labels[items]) > 0.999
     assert same == pytest.approx(likelihood, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", claim_pages.PAGES)
+def test_pages_show_what_their_records_say(name):
+    """After a run: python -m research.benchmarks.claim_pages."""
+    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    assert claim_pages.written(name) == page
+    assert page.count("<!-- measured: ") == page.count("<!-- end -->") == len(claim_pages.PAGES[name][1])
