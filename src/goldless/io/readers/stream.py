@@ -24,6 +24,7 @@ from goldless.io.readers.base import (
     first_line,
     open_arrow,
     packing_of,
+    same_name,
     too_wide,
 )
 from goldless.io.readers.columns import Columns, as_meant, column_of
