@@ -531,11 +531,13 @@ def _judgebench(documents: list[Document], options: ReaderOptions) -> Read:
             first = _FLIPPED[games[0]] if games[0] else None  # only the second is in swapped order
             order = [first, games[1] if len(games) > 1 else None]
             order = [_TIE if game == "A=B" else game for game in order]
-            voter = record.get("judge_name") or document.file.stem
+            asked = record["judgments"][0].get("judgment")
+            model = asked.get("judge_model") if isinstance(asked, dict) else None
+            voter = " ".join(str(part) for part in (record.get("judge_name"), model) if part) or document.file.stem
             if len(games) > 1:
-                rows += _pair_votes(str(record["pair_id"]), str(voter), order, options)
+                rows += _pair_votes(str(record["pair_id"]), voter, order, options)
             else:
-                rows.append((str(record["pair_id"]), str(voter), order[0]))
+                rows.append((str(record["pair_id"]), voter, order[0]))
     return read_long(rows, f"JudgeBench judgments, {_games(options)}", _names(documents))
 
 
