@@ -310,6 +310,8 @@ def _rewardbench(documents: list[Document], options: ReaderOptions) -> Read:
 
 def promptfoo_results(value: Any) -> list[dict]:
     """Return the results of a file of promptfoo of any version, or of its lines."""
+    if isinstance(value, dict) and isinstance(value.get("data"), dict):  # as it is shared
+        value = value["data"]
     inner = value if isinstance(value, list) else value["results"]
     return inner if isinstance(inner, list) else inner["results"]
 
