@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ import goldless as gl
 from research.fuzz.campaign import Failure
 from research.fuzz.promises import Refused, attempt, check_labels
 
-_ROUNDING = 1e-3  # of EM that ends when little changes
+_ROUNDING = 1e-9  # of sums over voters in another order
+_EXCHANGES = 5000  # of voters that are tried
 
 
 def prepare(folder: Path) -> None:
@@ -70,13 +73,8 @@ class Call:
             os.environ.pop("GOLDLESS_NUM_THREADS")
             if other is not None:
                 os.environ["GOLDLESS_NUM_THREADS"] = other
-        if self._votes_decide:
-            # EM stops near the optimum, and with another order of sums elsewhere: the law is of the optimum itself
-            end = {"tol": 1e-11, "max_iter": 20_000} if "tol" in self.model.get_params() else {}
-            changed = {**self._structure(columns), **end}
-            turned = self._refitted(self.X[:, columns], self._with_columns(columns), **changed)
-            ended = self._refitted(self.X, self.facts, **end).predict_proba(self.X)
-            _same("voters in another order", turned.predict_proba(self.X[:, columns]), ended, _ROUNDING)
+        turned = self._refitted(self.X[:, columns], self._with_columns(columns), **self._structure(columns))
+        self._check_exchanged(turned.predict_proba, columns, straight)
         if not self.facts:
             cut = int(rng.integers(1, n + 1))
             blocks = [self.X[start : start + cut] for start in range(0, n, cut)]
@@ -88,15 +86,29 @@ class Call:
             if [f"label {name}" for name in self.model.classes_] != renamed.classes_.tolist():
                 raise Failure(f"classes {self.model.classes_} are called {renamed.classes_}")
 
-    @property
-    def _votes_decide(self) -> bool:
-        """Whether votes are enough to decide what the order of voters decides else.
+    def _check_exchanged(self, asked: Callable, columns: np.ndarray, straight: np.ndarray) -> None:
+        """Raise if voters in another order give another answer.
 
-        Of very few votes two readings are often equally good.
+        Where voters can be exchanged so that the votes stay what they are, but for the order of items, nothing tells
+        which of them is which: then the answer to the votes so exchanged must be the same.
         """
-        texts = self.X.astype(str)
-        n_votes = int((~np.isin(texts, ["nan", "None"])).sum())
-        return len(texts) >= 7 and n_votes >= max(len(texts), 3 * len(self.model.classes_))
+        answer = asked(self.X[:, columns])
+        if not np.abs(answer - straight).max() <= _ROUNDING:
+            tried = (asked(self.X[:, order][:, columns]) for order in islice(self._exchanges(), _EXCHANGES))
+            answer = next((other for other in tried if np.abs(other - straight).max() <= _ROUNDING), answer)
+        _same("voters in another order", answer, straight, _ROUNDING)
+
+    def _exchanges(self) -> Iterator[list[int]]:
+        """Yield orders of the voters with the same votes and facts, but for the order of items."""
+        items: list[Any] = [0] * len(self.X)
+        if "sample_weight" in self.facts:
+            items = list(self.facts["sample_weight"])
+        for row, label in self.facts.get("anchors", {}).items():
+            items[row] = (label,)
+        groups = self.model.get_params().get("structure")
+        groups = groups if isinstance(groups, list) else [0] * self.X.shape[1]
+        voters = [(group, voter in self.facts.get("trusted", [])) for voter, group in enumerate(groups)]
+        return exchanges(self.X.astype(str), [*map(str, items)], voters)
 
     @property
     def _kind(self) -> dict[str, Any]:
@@ -131,6 +143,32 @@ class Call:
         """Return the groups that were given, of voters that stand in another order."""
         structure = self.model.get_params().get("structure")
         return {"structure": [structure[voter] for voter in order]} if isinstance(structure, list) else {}
+
+
+def exchanges(X: np.ndarray, items: list[str], voters: list[tuple]) -> Iterator[list[int]]:
+    """Yield the orders of columns that only change the order of rows; copies do not count as different columns.
+
+    Rows with different ``items`` and columns with different ``voters`` are not exchanged.
+    """
+    n_voters = X.shape[1]
+
+    def rows(order: list[int]) -> list[tuple]:
+        return sorted(zip(items, *(X[:, column].tolist() for column in order), strict=True))
+
+    def longer(order: list[int]) -> Iterator[list[int]]:
+        place, tried = len(order), set()
+        if place == n_voters:
+            yield order
+            return
+        for column in range(n_voters):
+            votes = tuple(X[:, column].tolist())
+            if column in order or voters[column] != voters[place] or votes in tried:
+                continue
+            tried.add(votes)
+            if rows([*order, column]) == rows(list(range(place + 1))):
+                yield from longer([*order, column])
+
+    return longer([])
 
 
 def _same(what: str, one: np.ndarray, other: np.ndarray, tolerance: float) -> None:

@@ -16,7 +16,7 @@ from goldless.errors import Note, VotesError
 from goldless.io.files import find_files, preset_for
 from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.number_streams import rows_of_numbers, table_of_batch
-from goldless.io.readers.base import HEAD_BYTES, MAX_COLUMNS, Roles, empty_file, open_arrow, packing_of, too_wide
+from goldless.io.readers.base import MAX_COLUMNS, File, Roles, empty_file, open_arrow, packing_of, too_wide
 from goldless.io.readers.columns import Columns, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
@@ -171,8 +171,7 @@ class TableReader:
 
     def layout(self, piece: Piece) -> Layout:
         """Find out how a text is cut."""
-        with open_arrow(piece.path) as stream:
-            return layout_of(stream.read(HEAD_BYTES), piece.path, self.delimiter, self.header, self.encoding)
+        return layout_of(File(piece.path).head, piece.path, self.delimiter, self.header, self.encoding)
 
 
 def _width(kind: Any) -> int:

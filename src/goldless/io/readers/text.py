@@ -249,7 +249,7 @@ def _explain(file: File, read: Any, layout: Layout, error: pa.ArrowInvalid) -> N
             "field", f"{file.name} holds a line of more than {BLOCK:,} bytes", "open-quote", {"file": file.name}
         ) from None
     if "UTF8" in str(error) and layout.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        file.read().decode("utf-8-sig")  # says which byte
+        file.read().decode()  # says which byte
     ragged: list[Any] = []
 
     def strange(row: Any) -> str:
@@ -294,7 +294,7 @@ def _line(error: Exception) -> str:
 
 def _sample(data: bytes, encoding: str) -> str:
     """Decode the start of a file, up to its last whole line."""
-    text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding, "strict" if _is_whole(data) else "ignore")
+    text = data.decode(encoding, "strict" if _is_whole(data) else "ignore")
     if "\n" not in text:
         text = text.replace("\r", "\n")
     return text if len(data) < HEAD_BYTES else text[: text.rfind("\n") + 1] or text
