@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -74,7 +74,7 @@ class Call:
             if other is not None:
                 os.environ["GOLDLESS_NUM_THREADS"] = other
         turned = self._refitted(self.X[:, columns], self._with_columns(columns), **self._structure(columns))
-        self._check_exchanged(turned.predict_proba, columns, straight)
+        self._check_exchanged(turned.predict_proba(self.X[:, columns]), straight)
         if not self.facts:
             cut = int(rng.integers(1, n + 1))
             blocks = [self.X[start : start + cut] for start in range(0, n, cut)]
@@ -86,29 +86,29 @@ class Call:
             if [f"label {name}" for name in self.model.classes_] != renamed.classes_.tolist():
                 raise Failure(f"classes {self.model.classes_} are called {renamed.classes_}")
 
-    def _check_exchanged(self, asked: Callable, columns: np.ndarray, straight: np.ndarray) -> None:
+    def _check_exchanged(self, turned: np.ndarray, straight: np.ndarray) -> None:
         """Raise if voters in another order give another answer.
 
         Where voters can be exchanged so that the votes stay what they are, but for the order of items, nothing tells
-        which of them is which: then the answer to the votes so exchanged must be the same.
+        which of them is which: then the answers must be the same of items so exchanged.
         """
-        answer = asked(self.X[:, columns])
-        if not np.abs(answer - straight).max() <= _ROUNDING:
-            tried = (asked(self.X[:, order][:, columns]) for order in islice(self._exchanges(), _EXCHANGES))
-            answer = next((other for other in tried if np.abs(other - straight).max() <= _ROUNDING), answer)
-        _same("voters in another order", answer, straight, _ROUNDING)
+        if not np.abs(turned - straight).max() <= _ROUNDING:
+            tried = (turned[items] for items in islice(self._exchanges(), _EXCHANGES))
+            turned = next((other for other in tried if np.abs(other - straight).max() <= _ROUNDING), turned)
+        _same("voters in another order", turned, straight, _ROUNDING)
 
-    def _exchanges(self) -> Iterator[list[int]]:
-        """Yield orders of the voters with the same votes and facts, but for the order of items."""
-        items: list[Any] = [0] * len(self.X)
+    def _exchanges(self) -> Iterator[np.ndarray]:
+        """Yield for each way to exchange voters which item takes the place of each item."""
+        known: list[Any] = [0] * len(self.X)
         if "sample_weight" in self.facts:
-            items = list(self.facts["sample_weight"])
+            known = list(self.facts["sample_weight"])
         for row, label in self.facts.get("anchors", {}).items():
-            items[row] = (label,)
+            known[row] = (label,)
         groups = self.model.get_params().get("structure")
         groups = groups if isinstance(groups, list) else [0] * self.X.shape[1]
         voters = [(group, voter in self.facts.get("trusted", [])) for voter, group in enumerate(groups)]
-        return exchanges(self.X.astype(str), [*map(str, items)], voters)
+        codes = self.model._read(self.X, reset=False).codes  # as the fit saw them: numbers as bins
+        return exchanges(codes, [*map(str, known)], voters)
 
     @property
     def _kind(self) -> dict[str, Any]:
@@ -145,15 +145,19 @@ class Call:
         return {"structure": [structure[voter] for voter in order]} if isinstance(structure, list) else {}
 
 
-def exchanges(X: np.ndarray, items: list[str], voters: list[tuple]) -> Iterator[list[int]]:
-    """Yield the orders of columns that only change the order of rows; copies do not count as different columns.
+def exchanges(codes: np.ndarray, items: list[str], voters: list[tuple]) -> Iterator[np.ndarray]:
+    """Yield the orders of rows that undo an order of columns; copies do not count as different columns.
 
     Rows with different ``items`` and columns with different ``voters`` are not exchanged.
     """
-    n_voters = X.shape[1]
+    n_voters = codes.shape[1]
 
     def rows(order: list[int]) -> list[tuple]:
-        return sorted(zip(items, *(X[:, column].tolist() for column in order), strict=True))
+        return list(zip(items, *codes[:, order].T.tolist(), range(len(codes)), strict=True))
+
+    def same(order: list[int]) -> bool:
+        told = [sorted(row[:-1] for row in rows(columns)) for columns in (order, list(range(len(order))))]
+        return told[0] == told[1]
 
     def longer(order: list[int]) -> Iterator[list[int]]:
         place, tried = len(order), set()
@@ -161,14 +165,18 @@ def exchanges(X: np.ndarray, items: list[str], voters: list[tuple]) -> Iterator[
             yield order
             return
         for column in range(n_voters):
-            votes = tuple(X[:, column].tolist())
+            votes = codes[:, column].tobytes()
             if column in order or voters[column] != voters[place] or votes in tried:
                 continue
             tried.add(votes)
-            if rows([*order, column]) == rows(list(range(place + 1))):
+            if same([*order, column]):
                 yield from longer([*order, column])
 
-    return longer([])
+    straight = [row[-1] for row in sorted(rows(list(range(n_voters))))]
+    for order in longer([]):
+        places = np.empty(len(codes), dtype=np.int64)
+        places[straight] = [row[-1] for row in sorted(rows(order))]
+        yield places
 
 
 def _same(what: str, one: np.ndarray, other: np.ndarray, tolerance: float) -> None:
