@@ -84,9 +84,10 @@ def search_structure(
     Of more than 300 voters the first start has the groups that linkage joins at the price of a pair, in place of no
     groups, and a descent is made from another start only if it is near the best found (``_Problem.near``).
 
-    Of groupings that are equally good, as the two roots of a group of half of the voters, the one is taken whose voters
-    covary more within groups: those that echo agree more than those that are right. With a single group the two roots
-    are the same distribution. If they are nearly as good (three voters placed
+    Of groupings that are equally good, as the two roots of a group of half of the voters, the one is taken whose
+    voters covary more within groups: those that echo agree more than those that are right.
+
+    With a single group the two roots are the same distribution. If they are nearly as good (three voters placed
     otherwise would reverse them), the one is taken that leaves fewer voters in the group when each is seated where
     it fits best by two standard errors, and not by the price; but not where the over-dispersion is above 1.5.
     """
