@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _WIDEST, _NARROWEST = 100, 40
 _JOINED = "\u00a0"  # a space at which no line ends
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 _ASCII = str.maketrans(
     {"─": "-", "•": "*", "…": "~", "█": "#", **dict.fromkeys("▏▎▍", " "), **dict.fromkeys("▌▋▊▉", "#")}
 )
@@ -117,10 +116,3 @@ def table(
     for number, row in enumerate(rows):
         made.add_row(*(Text(cell) for cell in row), style=styles[number] if styles else None)
     return made
-
-
-def bar(share: float, size: int) -> str:
-    """Return a horizontal bar that fills a share of so many columns."""
-    eighths = round(min(max(share, 0.0), 1.0) * size * 8)
-    full, part = divmod(eighths, 8)
-    return "█" * full + (_EIGHTHS[part] if part else "")

@@ -7,7 +7,6 @@ there are, which rows are items, what is said to the user.
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import lzma
@@ -345,8 +344,12 @@ def unreadable(path: str | os.PathLike, error: OSError) -> VotesError:
 
 def damaged(name: str, kind: str, why: object) -> VotesError:
     """Return the error of a file that is not what it begins like."""
-    reason = (str(why).splitlines() or [""])[0]
-    return VotesError("damaged", f"{name} is a damaged {kind} file: {reason}", where={"file": name})
+    return VotesError("damaged", f"{name} is a damaged {kind} file: {first_line(why)}", where={"file": name})
+
+
+def first_line(error: object) -> str:
+    """Return what an error says first."""
+    return (str(error).splitlines() or [""])[0]
 
 
 def empty_file(name: str, what: str = "is empty") -> VotesError:
@@ -379,6 +382,18 @@ def too_wide(name: str) -> VotesError:
         "rows-are-items",
         {"file": name},
     )
+
+
+def same_name(name: str, twice: str, what: str = "columns") -> VotesError:
+    """Return the error of two columns, or voters, with one name."""
+    seen = f"{name} has two {what} named {twice!r}"
+    return VotesError("same-name", seen, "own-names", {"file": name, "column": twice})
+
+
+def lacking(name: str, what: str, needed: str, library: str) -> VotesError:
+    """Return the error of a file that takes a library which is not there."""
+    seen = f"{name} is {what}, which needs {needed}"
+    return VotesError("library", seen, "install", {"file": name}, library=library)
 
 
 def several(name: str, what: str, found: Iterable[str], option: str) -> VotesError:
@@ -430,14 +445,3 @@ def read_long(rows: Sequence[tuple], how: str, name: str, notes: Sequence[Note] 
     titles = ("item", "voter", "label", "score")[: len(rows[0])]
     roles = Roles("item", "voter", "label", score="score" if "score" in titles else None)
     return Read(long_table(rows, titles), how, roles, tuple(notes), **more)
-
-
-def csv_header(file: File) -> tuple[str, ...]:
-    """Return the first line of text, cut at the character that occurs in it most."""
-    first = file.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:65536].decode("utf-8", "replace")
-    line = first.partition("\n")[0]
-    delimiter = max(",\t;|", key=line.count)
-    try:
-        return tuple(text.strip() for text in next(csv.reader(io.StringIO(first), delimiter=delimiter), ()))
-    except csv.Error:
-        return ()

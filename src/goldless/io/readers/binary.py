@@ -31,7 +31,9 @@ from goldless.io.readers.base import (
     arrow_array,
     damaged,
     empty_file,
+    lacking,
     refuse_large,
+    same_name,
     several,
     too_wide,
 )
@@ -148,9 +150,7 @@ def _read_matrix(arrays: dict[str, NDArray], chosen: str, options: ReaderOptions
     names = names if names is not None else [f"voter {column + 1}" for column in range(votes.shape[1])]
     twice = duplicated(names)
     if twice is not None:
-        raise VotesError(
-            "same-name", f"{name} has two voters named {twice!r}", "own-names", {"file": name, "column": twice}
-        )
+        raise same_name(name, twice, "voters")
     columns = {title: _column(votes[:, i]) for i, title in enumerate(names)}
     items = _names_of(arrays, options.roles.item or "items", votes.shape[0])
     item_title = None
@@ -376,11 +376,7 @@ def _by_calamine(file: File) -> dict[str, Callable[[], list[list[Any]]]]:
     try:
         import python_calamine
     except ImportError:
-        raise VotesError(
-            *("library", f"{file.name} is an older workbook, which needs python-calamine", "install"),
-            {"file": file.name},
-            library="'goldless[excel]'",
-        ) from None
+        raise lacking(file.name, "an older workbook", "python-calamine", "'goldless[excel]'") from None
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(file.read()))
     except python_calamine.CalamineError as error:
@@ -527,10 +523,7 @@ class DuckReader:
         try:
             import duckdb
         except ImportError:
-            raise VotesError(
-                *("library", f"{file.name} is a DuckDB database, which needs duckdb", "install", {"file": file.name}),
-                library="duckdb",
-            ) from None
+            raise lacking(file.name, "a DuckDB database", "duckdb", "duckdb") from None
         try:
             with duckdb.connect(file.name, read_only=True) as base:
                 tables = [row[0] for row in base.execute("show tables").fetchall()]

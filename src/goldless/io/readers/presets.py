@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from goldless.errors import Note, VotesError
 from goldless.io.readers.base import Read, ReaderOptions, Roles, long_table, several
+from goldless.words import listed
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ def _keep(read: Read, mask: Any, why: str) -> Read:
         return read
     note = Note(f"{lost:,} row{'s' if lost > 1 else ''} {why} {'were' if lost > 1 else 'was'} left out")
     return replace(read, table=kept, notes=(*read.notes, note))
+
+
+def _with_left_out(read: Read, left: Sequence[str], why: str) -> tuple[Note, ...]:
+    """Return the notes on what was read, and which columns were left out."""
+    return (*read.notes, Note(f"Left out, for they are {why}: {listed(left, 6, repr)}")) if left else read.notes
 
 
 def _one(found: Sequence[str], what: str, name: str, options: ReaderOptions) -> str:
@@ -285,7 +291,7 @@ def _langsmith(read: Read, options: ReaderOptions, name: str) -> Read:
     names = read.table.column_names
     voters = tuple(title for title in names if title.startswith("feedback."))
     left = [title for title in names if title not in voters and title != "id"]
-    notes = (*read.notes, Note(f"Left out, for they are no feedback: {_listed(left)}")) if left else read.notes
+    notes = _with_left_out(read, left, "no feedback")
     return _as(
         read,
         "LangSmith test results, each feedback a voter",
@@ -310,9 +316,7 @@ def _ragas(read: Read, options: ReaderOptions, name: str) -> Read:
     if not voters:
         raise VotesError("no-columns", f"{name} has no column of scores", where={"file": name})
     left = [title for title in found if title not in voters]
-    notes = (
-        (*read.notes, Note(f"Left out, for they are no scores from 0 to 1: {_listed(left)}")) if left else read.notes
-    )
+    notes = _with_left_out(read, left, "no scores from 0 to 1")
     return _as(read, "Ragas scores, each metric a voter", Roles(item, voters=voters), notes=notes)
 
 
@@ -357,10 +361,6 @@ def _label_studio(read: Read, options: ReaderOptions, name: str) -> Read:
         asked = [title for title in read.table.column_names if title not in known]
     label = _one(asked, "questions", name, options)
     return _as(read, f"Label Studio table, question {label!r}", Roles("id", "annotator", label))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 PRESETS = (
