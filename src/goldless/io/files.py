@@ -365,7 +365,8 @@ def _vote_columns(tables: Sequence[pa.Table], item: str) -> list[str] | None:
         return [title for (title,) in others]
     if any(titles != others[0] for titles in others):
         return None
-    seen = [{title: dict(zip(*_texts(table, item, title), strict=True)) for title in others[0]} for table in tables]
+    texts = [{title: list(map(str, table[title].to_pylist())) for title in (item, *others[0])} for table in tables]
+    seen = [{title: dict(zip(text[item], text[title], strict=True)) for title in others[0]} for text in texts]
     asked = [
         title
         for title in others[0]
@@ -376,10 +377,6 @@ def _vote_columns(tables: Sequence[pa.Table], item: str) -> list[str] | None:
     chosen = asked[0] if len(asked) == 1 else label_title(asked)
     rivals = [title for title in asked if title != chosen and chosen is not None and values[title] & values[chosen]]
     return None if chosen is None or rivals else [chosen] * len(tables)
-
-
-def _texts(table: pa.Table, *titles: str) -> list[list[str]]:
-    return [list(map(str, table[title].to_pylist())) for title in titles]
 
 
 def _one_voter_a_file(reads: Sequence[tuple[File, Read]], item: str, votes: Sequence[str]) -> Read:

@@ -406,7 +406,11 @@ def _strangers(columns: Sequence[Column]) -> list[Column]:
         number
         for number, column in enumerate(columns)
         if number not in few
-        or (column.values and _is_apart(number, words, few) and _is_no_rule(column, words[number]))
+        or (
+            column.values
+            and all(words[number].isdisjoint(words[other]) for other in few if other != number)
+            and (len(words[number]) >= _OWN_VALUES or bool((column.positions >= 0).all()))  # it is no rule
+        )
     }
     kept = [number for number in range(len(columns)) if number not in apart]
     if not apart:
@@ -417,14 +421,6 @@ def _strangers(columns: Sequence[Column]) -> list[Column]:
     if len(scores) >= _ENOUGH_VOTERS and _share_a_scale(scores):  # numbers beside texts
         return [column for column in columns if not is_numeric(column)]
     return []
-
-
-def _is_apart(number: int, words: list[set], few: list[int]) -> bool:
-    return all(words[number].isdisjoint(words[other]) for other in few if other != number)
-
-
-def _is_no_rule(column: Column, words: set) -> bool:
-    return len(words) >= _OWN_VALUES or bool((column.positions >= 0).all())
 
 
 def _share_a_scale(columns: Sequence[Column]) -> bool:

@@ -73,7 +73,8 @@ class File:
     def packing(self) -> str:
         """How the file is packed: gzip, bz2, zstd, xz, or not at all."""
         with self._raw() as stream:
-            return _packing(stream.read(_SIGNATURE))
+            start = stream.read(_SIGNATURE)
+        return next((name for signature, name in _PACKINGS.items() if start.startswith(signature)), "")
 
     def _raw(self) -> BinaryIO:
         if self._data is not None:
@@ -115,9 +116,10 @@ class File:
     @contextmanager
     def _unpacked(self) -> Iterator[Any]:
         """Yield a stream of what is packed; damage that shows while it is read is one line."""
-        opened = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open, "zstd": _open_zstd}
+        opened: dict[str, Any] = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+        opened["zstd"] = lambda stream: pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
         try:
-            with self._raw() as stream, opened[self.packing](stream) as unpacked:  # type: ignore[operator]
+            with self._raw() as stream, opened[self.packing](stream) as unpacked:
                 yield unpacked
         except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
             raise damaged(self.name, self.packing, error) from None
@@ -167,14 +169,6 @@ class File:
 def written_name(path: Path) -> str:
     """Return the name of a file or folder as text, also if its bytes are none."""
     return os.fsencode(path.name).decode("utf-8", "backslashreplace")
-
-
-def _packing(start: bytes) -> str:
-    return next((name for signature, name in _PACKINGS.items() if start.startswith(signature)), "")
-
-
-def _open_zstd(stream: BinaryIO) -> Any:
-    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
 
 
 def packing_of(path: str | os.PathLike) -> str:

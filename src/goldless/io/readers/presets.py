@@ -234,10 +234,6 @@ def _plain(title: str) -> str:
     return re.sub(r"[^a-z0-9]", "", title.lower())
 
 
-def _by_plain(table: pa.Table) -> dict[str, str]:
-    return {_plain(title): title for title in reversed(table.column_names)}
-
-
 def _coalesce(table: pa.Table, titles: Sequence[str]) -> Any:
     """Return the first of several columns that is filled, row by row."""
     columns = [_text(table[title]) for title in titles]
@@ -246,7 +242,8 @@ def _coalesce(table: pa.Table, titles: Sequence[str]) -> Any:
 
 
 def _langfuse(read: Read, options: ReaderOptions, name: str) -> Read:
-    table, by = read.table, _by_plain(read.table)
+    table = read.table
+    by = {_plain(title): title for title in reversed(table.column_names)}
     on = [by[key] for key in ("observationid", "traceid", "sessionid") if key in by]
     filled = [title for title in on if table[title].null_count < table.num_rows and _filled(table[title])]
     item = filled[0] if len(filled) == 1 else "item"
@@ -340,14 +337,10 @@ def _promptfoo(read: Read, options: ReaderOptions, name: str) -> Read:
             voters.append(title)
             marks = pc.if_else(pc.equal(marks, "ERROR"), None, marks)
             table = table.set_column(number, title, marks)
-    short = {title: _prompt_title(title, number) for number, title in enumerate(voters, 1)}
+    short = {t: t if len(t) <= 60 else f"prompt {number}: {t[:40]}…" for number, t in enumerate(voters, 1)}
     table = table.rename_columns([short.get(title, title) for title in table.column_names])
     how = "promptfoo's table, each prompt a voter"
     return _as(replace(read, table=table), how, Roles(voters=tuple(short.values())), classes=("FAIL", "PASS"))
-
-
-def _prompt_title(title: str, number: int) -> str:
-    return title if len(title) <= 60 else f"prompt {number}: {title[:40]}…"
 
 
 def _is_promptfoo(names: frozenset[str]) -> bool:

@@ -284,7 +284,8 @@ class LongFiles:
             from pyarrow import parquet
 
             return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
-        return sum(_bytes_of(piece.path) // _BYTES_OF_A_LINE for piece in self.pieces)
+        sizes = (os.path.getsize(p.path) * (_UNPACKED if packing_of(p.path) else 1) for p in self.pieces)
+        return sum(size // _BYTES_OF_A_LINE for size in sizes)
 
     def batches(self, piece: Piece, columns: list[str]) -> Iterator[Any]:
         """Yield the lines of a piece, many at a time."""
@@ -295,11 +296,6 @@ class LongFiles:
         """Return the same table in smaller pieces: row groups of Parquet, whole files of other kinds."""
         pieces = [part for piece in self.pieces for part in list_pieces(piece.path, by_row_group=True) or ()]
         return replace(self, pieces=pieces)
-
-
-def _bytes_of(path: str) -> int:
-    """Return the size of a file, about what it is unpacked."""
-    return os.path.getsize(path) * (_UNPACKED if packing_of(path) else 1)
 
 
 def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReader) -> FileVotes | LongFiles | None:

@@ -284,15 +284,11 @@ def _line_of_row(file: File, number: int, layout: Layout) -> int:
 
 def _sample(data: bytes, encoding: str) -> str:
     """Decode the start of a file, up to its last whole line."""
-    text = data.decode(encoding, "strict" if _is_whole(data) else "ignore")
+    whole = len(data) < HEAD_BYTES  # else these are the first bytes of more, which may end within a character
+    text = data.decode(encoding, "strict" if whole else "ignore")
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    return text if len(data) < HEAD_BYTES else text[: text.rfind("\n") + 1] or text
-
-
-def _is_whole(data: bytes) -> bool:
-    """Whether these are not the first bytes of more, which may end within a character."""
-    return len(data) < HEAD_BYTES
+    return text if whole else text[: text.rfind("\n") + 1] or text
 
 
 def sniff_delimiter(sample: str) -> str:
