@@ -58,6 +58,7 @@ _NOTED_BESIDE = {  # words in names of columns of numbers that stand beside vote
     *("conf", "certainty", "sureness", "trust", "weight", "temperature", "prob", "proba", "probability", "score"),
     *("perplexity"),
 }
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _RARE_WORDS = 0.25  # of the votes: more are no refusals
 _FEW_WORDS = 2  # words among numbers, which may mean that a voter said nothing
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
@@ -196,7 +197,7 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
     left, said = _no_votes(voters, options, table.named)
     voters = [column for column in voters if column not in left]
-    if left and not table.named:  # what is no vote has a name, where votes have none
+    if left and (not table.named or _hardly_share(voters)):  # what is no vote has a name, where votes have none
         raise _stranger(left[0], name)
     scores = are_numbers(voters, options.rules)
     if not scores:
@@ -224,13 +225,21 @@ def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple
         return made, notes
     rest = [column for column in columns if column not in made]
     all_scores = options.rules.numbers.are_numbers or (all(map(is_numeric, rest)) and _are_fractions(rest))
-    strange = [] if all_scores else _metadata(rest)
+    times = [column for column in rest if _are_times(column)]
+    others = [column for column in rest if column not in times]
+    times = times if len(others) >= _ENOUGH_VOTERS else []
+    strange = [] if all_scores else [*times, *_metadata([column for column in rest if column not in times])]
     beside = _noted_beside([column for column in rest if column not in strange]) if named else []
     left = [column for column in rest if column in strange or column in beside]
     if left:
         reasons = ["share no label with the others"] * bool(strange) + ["are noted beside votes"] * bool(beside)
         notes.append(_left_out(left, f"they {' or '.join(reasons)}"))
     return [*made, *left], notes
+
+
+def _are_times(column: Column) -> bool:
+    """Whether a column holds moments, which are no votes."""
+    return bool(column.values) and all(isinstance(v, str) and _TIME.match(v) for v in column.values[:_MOST_WORDS])
 
 
 def _left_out(columns: Sequence[Column], why: str) -> Note:
@@ -304,6 +313,12 @@ def _refuse_what_is_no_vote(voters: list[Column], options: ReadOptions, name: st
             "ignore-others",
             {"file": name},
         )
+
+
+def _hardly_share(columns: Sequence[Column]) -> bool:
+    """Whether two columns are left, and most of their labels are those of one alone."""
+    words = [words_of(column) for column in columns if column.values]
+    return len(words) == 2 and 2 * len(words[0] & words[1]) < len(words[0] | words[1])
 
 
 def _stranger(column: Column, name: str) -> VotesError:

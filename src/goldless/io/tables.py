@@ -16,7 +16,16 @@ from goldless.io.frames import unknown_truth
 from goldless.io.numbers import encode_numbers, kinds_in, with_ties_halfway
 from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.columns import Column, Columns, as_meant, column_of
-from goldless.io.roles import ReadOptions, WideRoles, are_numbers, column_of_numbers, no_votes_left, short, wide_roles
+from goldless.io.roles import (
+    ReadOptions,
+    WideRoles,
+    are_numbers,
+    column_of_numbers,
+    is_numeric,
+    no_votes_left,
+    short,
+    wide_roles,
+)
 from goldless.kernels.sparse import Codes, SparseCodes, first_vote
 from goldless.votes.alphabet import (
     MAX_CLASSES,
@@ -317,7 +326,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
             "too-many-labels",
             f"column {label.name!r} of {name} holds {len(label.values):,} different labels, such as "
             f"{listed(label.values[:2])}",
-            "scores",
+            "scores" if is_numeric(label) else "few-classes",
             {"file": name, "column": label.name},
         )
     labels, votes, joined = common_labels([label], options)
