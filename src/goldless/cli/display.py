@@ -16,6 +16,8 @@ from goldless.words import clean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+import shlex
+from pathlib import Path
 
 _WIDEST, _NARROWEST = 100, 40
 _JOINED = "\u00a0"  # a space at which no line ends
@@ -116,3 +118,15 @@ def table(
     for number, row in enumerate(rows):
         made.add_row(*(Text(cell) for cell in row), style=styles[number] if styles else None)
     return made
+
+
+_NAME = "goldless"
+
+
+def program() -> str:
+    """Return ``goldless``, or the path it was called by where the shell would not find that name."""
+    called = sys.argv[0]
+    if Path(called).stem != _NAME or not os.path.exists(called):
+        return _NAME
+    found = shutil.which(_NAME)
+    return _NAME if found is not None and os.path.samefile(found, called) else shlex.quote(called)
