@@ -19,7 +19,7 @@ from goldless.maths.spectral import (
 )
 from goldless.maths.tree import TreeModel
 from goldless.maths.tree_makers import LatentModel, independent_rates
-from goldless.votes.passes import VoteSums, in_matrix, third_moment_sums
+from goldless.votes.passes import VoteSums, in_matrix
 
 IMBALANCE_METHODS = ("restricted", "tensor", "restricted-as-published")
 _ATTENUATION_FLOOR = 0.05
@@ -152,14 +152,28 @@ def _second_moments(
     return weight.T @ seen, (weight * values).T @ seen, (weight * values).T @ (seen * values)
 
 
-def _third_moment_sums(
+def third_moment_sums(
     values_of: ValuesOf, loadings: NDArray[np.float64], codes: NDArray[np.int8], counts: NDArray[np.float64]
 ) -> tuple[float, float]:
-    return third_moment_sums(*values_of(codes), loadings, counts)
+    """Return two sums over items; their ratio is the third moment in units of v_i v_j v_k, by least squares.
+
+    ``sum_ijk T_ijk v_i v_j v_k / sum_ijk (v_i v_j v_k)^2`` over i < j < k, where both sums run over the triples
+    observed on each item. The sum over triples is an elementary symmetric polynomial of ``x_i v_i``, so the
+    m x m x m tensor is never formed.
+    """
+    values, observed = values_of(codes)
+    terms, squares = values * loadings * observed, loadings**2 * observed
+    return float(counts @ _triples(terms)), float(counts @ _triples(squares))
+
+
+def _triples(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum of products over triples i < j < k in every row, from power sums (Newton)."""
+    first, second, third = terms.sum(axis=1), (terms**2).sum(axis=1), (terms**3).sum(axis=1)
+    return (first**3 - 3 * first * second + 2 * third) / 6
 
 
 def _third_moment(votes: VoteSums, values_of: ValuesOf, loadings: NDArray[np.float64]) -> float:
-    numerator, denominator = votes.sum(partial(in_matrix, partial(_third_moment_sums, values_of, loadings)))
+    numerator, denominator = votes.sum(partial(in_matrix, partial(third_moment_sums, values_of, loadings)))
     return numerator / denominator if denominator > 0 else 0.0
 
 

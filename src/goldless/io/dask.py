@@ -29,6 +29,7 @@ from goldless.io.merge import (
 )
 from goldless.io.numbers import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table, read_within, row_names
+from goldless.io.readers.base import Progress
 from goldless.io.readers.stream import FileVotes, Piece, list_pieces
 from goldless.io.roles import ReadOptions, long_roles
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
@@ -38,7 +39,6 @@ from goldless.votes.engine import StreamEngine
 from goldless.votes.rows import Beside, Rows, joined
 from goldless.votes.source import Passes, VoteSource
 
-Progress = Callable[[float], None]
 Answers = list[tuple[Any, Beside]]  # what a function says of rows, with what stands beside them
 
 

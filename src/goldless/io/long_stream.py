@@ -33,11 +33,12 @@ from goldless.io.merge import (
     rows_of,
     split_lines,
 )
-from goldless.io.readers.base import Roles
+from goldless.io.readers.base import Progress, Roles
 from goldless.io.readers.columns import Column
 from goldless.io.readers.stream import LongFiles
 from goldless.io.roles import ReadOptions, are_numbers, column_of_numbers
 from goldless.io.tables import (
+    JUDGED_CELLS,
     common_labels,
     nameless_notes,
     refuse_wrong_guess,
@@ -55,9 +56,6 @@ from goldless.votes.long import are_sparse
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.source import Passes, VoteSource
 from goldless.votes.sparse import SparseRows
-
-Progress = Callable[[float], None]
-_JUDGED_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +160,7 @@ class LongTable:
         number_of, n_voters = column_of_numbers(label, options.rules), len(self.names.voters)
         of_symbol = np.full(len(self.labels) + 1, np.nan)
         of_symbol[self.symbol_of] = number_of
-        n_items = max(min(JUDGED_ITEMS, _JUDGED_CELLS // max(n_voters, 1)), 1)
+        n_items = max(min(JUDGED_ITEMS, JUDGED_CELLS // max(n_voters, 1)), 1)
         table = next(iter(self.merged.tables())).slice(0, n_items)
         same = np.arange(len(self.labels), dtype=np.int8)
         return of_symbol[rows_of(table, n_voters, same, len(same)).codes.dense()]
