@@ -170,7 +170,7 @@ def outgrown(record: Record) -> str:
             rows.append(
                 (
                     f"{n:,} items, {made['workers']:,} workers, 5 votes an item, 4 classes, in memory",
-                    f"fit and labels {made['DawidSkene']['cpu']:.2f} s; against crowd-kit's Dawid-Skene on {on}: as fast "
+                    f"fit and labels {made['DawidSkene']['cpu']:.2f} s; against crowd-kit's Dawid-Skene on {on}: "
                     f"{' and '.join(ours)}; peak {made['DawidSkene']['memory']:.0f} MB",
                     aim,
                 )
