@@ -15,7 +15,7 @@ from research.experiments.peers import PEERS
 from research.experiments.tables import Table, rounded
 
 
-def summarise(entries: list[dict[str, Any]]) -> Summary:
+def summarise(name: str, entries: list[dict[str, Any]]) -> Summary:
     """Return the tables and figures of the page."""
     board = Board(entries)
     peers = [peer.package for peer in PEERS if any(method in board.results for method in peer.methods)]
