@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,11 @@ class Panel:
         cut = natural_cut(self.votes, self.kind)
         return np.where(np.isnan(cut), -1, cut).astype(np.int8)
 
+    def thinned(self, most: int) -> Panel:
+        """Return at most so many items, evenly spaced."""
+        rows = np.unique(np.linspace(0, len(self.votes) - 1, min(most, len(self.votes))).astype(int))
+        return replace(self, votes=self.votes[rows], truth=self.truth[rows])
+
     @property
     def facts(self) -> dict[str, Any]:
         """What a table says of a panel."""
@@ -76,14 +81,16 @@ def make_panel(votes: NDArray[Any], truth: NDArray[Any], kind: str | None = None
     if kind in (None, "classes"):
         seen, true = set(np.unique(votes).tolist()), set(np.unique(truth).tolist())
         if seen <= {-1, 0, 1} and true <= {-1, 1}:
-            return Panel(np.where(votes == 0, -1, (votes + 1) // 2).astype(np.int8), (truth.astype(np.int64) + 1) // 2)
-        if all(value == int(value) and -1 <= value < 100 for value in seen if value == value) and not np.isnan(
-            votes.astype(float)
-        ).any():
+            return Panel(
+                np.where(votes == 0, -1, (votes + 1) // 2).astype(np.int8), (truth.astype(np.int64) + 1) // 2
+            )
+        if (
+            all(value == int(value) and -1 <= value < 100 for value in seen if value == value)
+            and not np.isnan(votes.astype(float)).any()
+        ):
             return Panel(votes.astype(np.int8), truth.astype(np.int64))
-    rows = np.unique(np.linspace(0, len(votes) - 1, min(MOST_SCORED, len(votes))).astype(int))
-    numbers = votes[rows].astype(float)
-    return Panel(numbers, (truth[rows] > 0).astype(np.int64), kind or _kind_of(numbers))
+    numbers = votes.astype(float)
+    return Panel(numbers, (truth > 0).astype(np.int64), kind or _kind_of(numbers)).thinned(MOST_SCORED)
 
 
 def _kind_of(numbers: NDArray[np.float64]) -> str:

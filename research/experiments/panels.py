@@ -115,7 +115,9 @@ def units(name: str, settings: Settings) -> list[Unit]:
         for panel_name, panel in panels.items():
             if not isinstance(panel, str):
                 asked = {"panel": panel_name, "family": contest.family(panel_name), **pinned, "method": method}
-                found.append(Unit(f"{panel_name}, {peer.package} {method}", asked | _left_out(method, panel, settings)))
+                found.append(
+                    Unit(f"{panel_name}, {peer.package} {method}", asked | _left_out(method, panel, settings))
+                )
     return found
 
 

@@ -197,7 +197,11 @@ def do(job: dict[str, Any], measured: Any) -> dict[str, Any]:
             answer[name] = {"skipped": f"{type(error).__name__}: {text}"}
         else:
             answer[name] = measures
-            arrays |= {key: array for key, array in zip((name, f"{name} probabilities"), found, strict=True) if array is not None}
+            arrays |= {
+                key: array
+                for key, array in zip((name, f"{name} probabilities"), found, strict=True)
+                if array is not None
+            }
     np.savez(job["labels"], **arrays)  # type: ignore[arg-type]
     return answer
 

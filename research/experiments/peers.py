@@ -50,7 +50,12 @@ class Peer:
 PEERS = (
     Peer(
         "crowd-kit",
-        ("crowd-kit==1.4.2", "numpy==2.4.6", "pandas==3.1.1", "scikit-learn==1.6.1"),  # its Wawa fails with newer ones
+        (
+            "crowd-kit==1.4.2",
+            "numpy==2.4.6",
+            "pandas==3.1.1",
+            "scikit-learn==1.6.1",
+        ),  # its Wawa fails with newer ones
         {
             "DawidSkene": "crowd-kit DawidSkene",
             "OneCoinDawidSkene": "crowd-kit OneCoinDawidSkene",
