@@ -25,6 +25,8 @@ OURS = {
     "search": "LatentSML()",
 }
 LABELS = OURS | {method: label for peer in PEERS for method, label in peer.methods.items()}
+PLAIN_WAY = {"vote": "majority vote", "mean_rank": "mean rank"}
+_MOST = 0.8  # of the panels: who finished fewer does not decide which panels are common
 PERCENT = ("recall", "accuracy", "auc")
 
 
@@ -36,7 +38,7 @@ class Board:
     base : str
         The plain way that others are compared with: the majority vote, or of numbers the mean rank.
     common : list of str
-        Panels that every method finished that finished any.
+        Panels that every method finished that finished most.
     """
 
     def __init__(self, entries: list[dict[str, Any]]):
@@ -56,8 +58,8 @@ class Board:
         self.methods = [name for name in LABELS if name in self.results]
         self.base = "mean_rank" if "mean_rank" in self.results else "vote"
         finished = [set(self.finished(method)) for method in self.methods]
-        shared = set.intersection(*[panels for panels in finished if panels]) if any(finished) else set()
-        self.common = [panel for panel in self.panels if panel in shared]
+        most = [panels for panels in finished if panels and len(panels) >= _MOST * len(self.panels)]
+        self.common = [panel for panel in self.panels if all(panel in panels for panels in most)]
 
     def value(self, method: str, panel: str, what: str = "recall") -> float | None:
         """A figure of a method on a panel; None if it did not finish the panel, or has no such figure."""

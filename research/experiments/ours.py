@@ -30,7 +30,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "cut_vote": lambda: gl.MajorityVote(),
     "cut_search": lambda: gl.LatentSML(),
 }
-PLAIN = {"mean": np.nanmean, "median": np.nanmedian}  # of numbers
+PLAIN: dict[str, Callable[..., NDArray]] = {"mean": np.nanmean, "median": np.nanmedian}  # of numbers
 _BY_CLASS = ("cut_vote", "cut_search")  # of numbers, but given their cut votes
 
 

@@ -1,4 +1,4 @@
-"""Panels with known truth: votes on classes, or grades and scores, read from a folder of ``.npz`` files or simulated."""
+"""Panels with known truth: votes on classes, or grades and scores, from ``.npz`` files or simulated."""
 
 from __future__ import annotations
 
@@ -90,10 +90,11 @@ def make_panel(votes: NDArray[Any], truth: NDArray[Any], kind: str | None = None
         ):
             return Panel(votes.astype(np.int8), truth.astype(np.int64))
     numbers = votes.astype(float)
-    return Panel(numbers, (truth > 0).astype(np.int64), kind or _kind_of(numbers)).thinned(MOST_SCORED)
+    return Panel(numbers, (truth > 0).astype(np.int64), kind or kind_of(numbers)).thinned(MOST_SCORED)
 
 
-def _kind_of(numbers: NDArray[np.float64]) -> str:
+def kind_of(numbers: NDArray[np.float64]) -> str:
+    """Return what numbers look like: probabilities, a few grades, or scores."""
     values = np.unique(numbers[~np.isnan(numbers)])
     if values[0] >= 0 and values[-1] <= 1:
         return "probabilities"
