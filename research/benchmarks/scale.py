@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import goldless as gl
-from goldless.cli.spark import spark_session
+from goldless.cli.streaming import spark_session
 from goldless.io.encode import encode_votes
 from goldless.votes.counted import CountedVotes
 from research.benchmarks import large

@@ -17,6 +17,7 @@ from research.experiments.few_labels_summary import AUDITED, COUNTS, summarise
 from research.experiments.framework import Experiment, Settings, Unit
 from research.experiments.panel import Panel
 from research.experiments.panels import CONTESTS
+from research.experiments.runner import one_thread
 
 _STEPS = (5, 10, 20, 30, 40, 50)  # numbers of labels at which the next are asked for
 _MOST_ITEMS = 4000
@@ -48,7 +49,7 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
     """Use labels of one panel in one way."""
     panel = _panels(settings)[unit.parameters["panel"]]
     rng = np.random.default_rng(seed)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore")
         return {**panel.facts, "found": _WAYS[unit.parameters["way"]](panel, rng)}
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import goldless as gl
-from goldless.kernels.sparse import SparseCodes
+from goldless.kernels.sparse import dense_codes
 from research.experiments import BOARDS
 from research.experiments.board import LABELS, Board
 from research.experiments.framework import Settings, Unit, plain
@@ -57,11 +57,7 @@ def read(path: Path, truth: str | None = None) -> Panel:
     if votes.answers is not None:
         known = table.truth >= 0
         return make_panel(votes.answers[known], table.truth[known].astype(np.int64), kind_of(votes.answers))
-    codes = votes.codes
-    if isinstance(codes, SparseCodes):
-        sparse, codes = codes, np.full(codes.shape, -1, dtype=np.int8)
-        codes[np.repeat(np.arange(len(sparse)), np.diff(sparse.starts)), sparse.voters] = sparse.symbols
-    return Panel(codes, table.truth.astype(np.int64))
+    return Panel(dense_codes(votes.codes), table.truth.astype(np.int64))
 
 
 def board_of(panel: Panel) -> str:

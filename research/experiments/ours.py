@@ -15,6 +15,7 @@ import goldless as gl
 from research.benchmarks.scores import natural_cut
 from research.experiments.measure import measured
 from research.experiments.panel import Panel
+from research.experiments.runner import one_thread
 from research.experiments.scoring import scored
 
 MAKERS: dict[str, Callable[[], Any]] = {
@@ -37,7 +38,7 @@ _BY_CLASS = ("cut_vote", "cut_search")  # of numbers, but given their cut votes
 def run_ours(panel: Panel, methods: Sequence[str]) -> dict[str, Any]:
     """Return for each method its scores and what it took, or why it was skipped."""
     results: dict[str, Any] = {}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore")
         _warm_up(panel.kind, panel.n_classes > 2)
         for name in methods:

@@ -34,6 +34,7 @@ HINTS = {
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
     "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
     "is no vote in {ignore}",
+    "items-or-voters": "pass {item:{one}} {voter:{other}} {label:{votes}}, or the first two the other way round",
     "one-role": "name another column by {lacking}",
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
@@ -151,14 +152,9 @@ def _remade(kind: str, seen: str, hint: str | None, where: dict, arguments: dict
 
 @dataclass(frozen=True)
 class Note:
-    """Something that was read in one way and may have been meant in another.
+    """Something that was read in one way and may have been meant in another."""
 
-    Attributes
-    ----------
-    seen, hint, arguments
-        As of a :class:`VotesError`.
-    """
-
+    # seen, hint, arguments: as of a `VotesError`
     seen: str
     hint: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)

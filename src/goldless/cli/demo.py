@@ -27,13 +27,7 @@ _HOW = (
   goldless demo -o demo.html --force
 """,
 )
-@option(
-    "--seed",
-    type=int,
-    default=1,
-    metavar="N",
-    help="seed of the simulated panels (default 1)",
-)
+@option("--seed", type=int, default=1, metavar="N", help="seed of the simulated panels (default 1)")
 @option("--no-open", is_flag=True, help="do not open the page in a browser")
 @output(f"page to write (default {_PAGE} in this folder)")
 def run(options: Options) -> None:

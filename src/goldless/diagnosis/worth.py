@@ -45,14 +45,8 @@ def expected_balanced_accuracy(
 ) -> float:
     """Return the balanced accuracy of labels if the posterior of the fitted model is right.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_patterns,)
-        Codes of the labels, -1 where a die is thrown.
-    posterior : ndarray of shape (n_patterns, n_classes)
-        Pr(Y | votes).
-    counts : ndarray of shape (n_patterns,)
-        Items with each pattern.
+    ``labels`` (n_patterns,): codes of the labels, -1 where a die is thrown; ``posterior`` (n_patterns, n_classes):
+    Pr(Y | votes); ``counts`` (n_patterns,): items with each pattern.
     """
     items = counts[:, None] * posterior
     right = (label_shares(labels, posterior.shape[1]) * items).sum(axis=0)
@@ -70,14 +64,9 @@ def expected_of_panel(
 
     The model that judges the panel chose it: what the combined labels lose for this reason, the panel loses too.
 
-    Parameters
-    ----------
-    labels, combined : ndarray of shape (n_patterns,)
-        Codes of the labels by the panel and by all voters.
-    posterior, counts : ndarray of shape (n_patterns, n_classes), (n_patterns,)
-        Pr(Y | votes), and items with each pattern.
-    expected : float
-        Balanced accuracy expected of the combined labels, optimism taken out.
+    ``labels`` and ``combined`` (n_patterns,): codes of the labels by the panel and by all voters; ``posterior`` and
+    ``counts`` (n_patterns, n_classes): Pr(Y | votes), and items with each pattern; ``expected``: balanced accuracy
+    expected of the combined labels, optimism taken out.
     """
     seen, of_all = (expected_balanced_accuracy(codes, posterior, counts) for codes in (labels, combined))
     return seen - of_all + expected

@@ -19,12 +19,7 @@ from goldless.votes.sample import VoteSample
 def fitted_of_version_1(fitted: dict[str, Any], decode: Any) -> Fitted:
     """Return what the loose attributes of a file of version 1 say.
 
-    Parameters
-    ----------
-    fitted : dict
-        The attributes, encoded.
-    decode : callable
-        Decodes a value that has no model in it.
+    ``fitted``: the attributes, encoded; ``decode``: decodes a value that has no model in it.
     """
     for name in fitted:
         if not name.endswith("_"):
@@ -160,8 +155,4 @@ def _vote_sample(
     return VoteSample(pack_bits(codes), weights, n_voters, np.array(n_items))
 
 
-_MODELS: dict[str, Any] = {
-    "LatentModel": LatentModel,
-    "SubtypeModel": _subtype_model,
-    "VoteSample": _vote_sample,
-}
+_MODELS: dict[str, Any] = {"LatentModel": LatentModel, "SubtypeModel": _subtype_model, "VoteSample": _vote_sample}

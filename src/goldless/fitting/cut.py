@@ -44,20 +44,12 @@ class Cut:
 
     The log-likelihood ratio of the fit, those of other models of the fitted voters, and the mean vote (-1 to 1), each
     with its factor. An item is positive if their sum is larger than ``at``.
-
-    Attributes
-    ----------
-    at : float
-        The threshold.
-    factors : ndarray of shape (1 + n_models + 1,)
-        Factor of the ratio of the fit, of each model, and of the mean vote.
-    models : tuple of TreeModel
-        Other models of the fitted voters.
     """
 
-    at: float
+    at: float  # the threshold
+    # (1 + n_models + 1,): factor of the ratio of the fit, of each model, and of the mean vote
     factors: NDArray[np.float64]
-    models: tuple[TreeModel, ...] = ()
+    models: tuple[TreeModel, ...] = ()  # other models of the fitted voters
 
     def log_odds(self, fitted: Fitted, codes: Codes, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what decides for rows of codes, a column for each class; zero for an item without a vote."""
@@ -124,18 +116,9 @@ def find_cut(
 ) -> Cut:
     """Find where to cut from the votes of a fit, and from known labels if there are any.
 
-    Parameters
-    ----------
-    sums : VoteSums
-        The votes of all voters.
-    fitted : Fitted
-        The fit of two classes.
-    flat : callable
-        Returns the model of the fitted voters without groups.
-    known : KnownItems, optional
-        Items with a known label.
-    other : TreeModel, optional
-        The grouping that labels most otherwise, for known labels to choose.
+    ``sums``: the votes of all voters; ``fitted``: the fit of two classes; ``flat``: returns the model of the fitted
+    voters without groups; ``known``: items with a known label; ``other``: the grouping that labels most otherwise,
+    for known labels to choose.
 
     Notes
     -----
@@ -190,15 +173,8 @@ def nonnegative_stack(
 ) -> tuple[NDArray[np.float64], float]:
     """Return weights and intercept of a logistic regression with a normal prior and weights that are not negative.
 
-    Parameters
-    ----------
-    terms : ndarray of shape (n_known, n_terms)
-    labels : ndarray of shape (n_known,)
-        0 or 1.
-    items : ndarray of shape (n_known,)
-        How many items each row stands for.
-    centre : ndarray of shape (n_terms,)
-        Weights without any label: the mean of the prior.
+    ``terms`` (n_known, n_terms); ``labels`` (n_known,): 0 or 1; ``items`` (n_known,): how many items each row stands
+    for; ``centre`` (n_terms,): weights without any label: the mean of the prior.
     """
     from scipy.optimize import minimize
 
@@ -216,11 +192,7 @@ def nonnegative_stack(
 
 
 def _score(
-    fitted: Fitted,
-    models: tuple[TreeModel, ...],
-    factors: NDArray[np.float64],
-    intercept: float,
-    codes: Codes,
+    fitted: Fitted, models: tuple[TreeModel, ...], factors: NDArray[np.float64], intercept: float, codes: Codes
 ) -> NDArray[np.float64]:
     return terms_of(fitted, models, codes, fitted.log_likelihood(codes)) @ factors + intercept
 

@@ -25,20 +25,11 @@ Answer = Callable[[NDArray[np.int8]], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What was written.
+    """What was written."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    labelled : ndarray of shape (n_classes,)
-        How many items got each label.
-    confusion : ndarray of shape (n_classes, n_classes) or None
-        How many items of each true class got each label; None if the source has no truth.
-    """
-
-    classes: NDArray
-    labelled: NDArray[np.int64]
+    classes: NDArray  # (n_classes,): labels
+    labelled: NDArray[np.int64]  # (n_classes,): how many items got each label
+    # (n_classes, n_classes): how many items of each true class got each label; None if the source has no truth
     confusion: NDArray[np.int64] | None
 
     @property
@@ -59,17 +50,9 @@ def write_labels(
 ) -> Written:
     """Write the label of every item and its probability to a file that is whole or not there at all.
 
-    Parameters
-    ----------
-    answer : callable
-        Returns the code of the label and the probability of each class for rows of codes.
-    votes : Votes or VoteSource
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    path : path
-        File that ends in ``.parquet``, ``.csv``, ``.tsv`` or ``.jsonl``.
-    known : KnownLabels
-        Rows whose label is known: they keep it.
+    ``answer``: returns the code of the label and the probability of each class for rows of codes; ``classes``
+    (n_classes,): labels; ``path``: file that ends in ``.parquet``, ``.csv``, ``.tsv`` or ``.jsonl``; ``known``: rows
+    whose label is known: they keep it.
     """
     n_classes = len(classes)
     labelled = np.zeros(n_classes, dtype=np.int64)

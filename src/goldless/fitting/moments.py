@@ -109,23 +109,13 @@ class VoteValues:
 
 @dataclass(frozen=True, eq=False)
 class GroupValues:
-    """What the first stage says of the latents: E[alpha_k | votes of the group], coded -1 to +1.
+    """What the first stage says of the latents: E[alpha_k | votes of the group], coded -1 to +1."""
 
-    Attributes
-    ----------
-    groups : ndarray of shape (n_voters,)
-    models : tuple of TreeModel or None, one for each group
-        Members as independent voters on the group's latent; None for a voter alone, whose vote is the value.
-    hard : bool
-        Whether the more likely value of the latent takes the place of the expected one.
-    sign : ndarray of shape (n_groups,)
-        -1 for latents whose meanings of positive and negative are exchanged.
-    """
-
-    groups: NDArray[np.int64]
+    groups: NDArray[np.int64]  # (n_voters,)
+    # members as independent voters on the group's latent; None for a voter alone, whose vote is the value
     models: tuple[TreeModel | None, ...]
-    hard: bool
-    sign: NDArray[np.float64]
+    hard: bool  # whether the more likely value of the latent takes the place of the expected one
+    sign: NDArray[np.float64]  # (n_groups,): -1 for latents whose meanings of positive and negative are exchanged
 
     def __call__(self, codes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the values, shape (n_rows, n_groups), and where the group voted."""
@@ -188,11 +178,7 @@ def _third_moment(votes: VoteSums, values_of: ValuesOf, loadings: NDArray[np.flo
 
 
 def two_stage_estimate(
-    votes: VoteSums,
-    estimate: CovarianceEstimate,
-    groups: NDArray[np.int64],
-    rule: ImbalanceRule,
-    hard: bool = False,
+    votes: VoteSums, estimate: CovarianceEstimate, groups: NDArray[np.int64], rule: ImbalanceRule, hard: bool = False
 ) -> TreeModel:
     """Estimate the latent model for known groups (Algorithm 3).
 

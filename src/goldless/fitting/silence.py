@@ -19,18 +19,10 @@ from goldless.votes.sparse import SparseRows
 
 @dataclass(frozen=True, eq=False)
 class SilenceOfRows:
-    """Makes, of rows of votes, those of some voters and of whether some of these vote at all.
+    """Makes, of rows of votes, those of some voters and of whether some of these vote at all."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_chosen,)
-        Columns of the rows; rows without a vote of these are left out.
-    abstainers : ndarray of shape (n_abstainers,)
-        Those of the chosen voters whose abstention is a vote.
-    """
-
-    columns: NDArray[np.int64]
-    abstainers: NDArray[np.int64]
+    columns: NDArray[np.int64]  # (n_chosen,): columns of the rows; rows without a vote of these are left out
+    abstainers: NDArray[np.int64]  # (n_abstainers,): those of the chosen voters whose abstention is a vote
 
     def __call__(self, rows: Rows) -> Rows:
         """Return the rows with the votes on voting behind the votes."""

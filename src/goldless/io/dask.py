@@ -27,15 +27,14 @@ from goldless.io.merge import (
     n_parts_for,
     split_lines,
 )
-from goldless.io.number_streams import added_levels, alphabet_of_levels, kinds_of_block, levels_of
+from goldless.io.numbers import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table, read_within, row_names
 from goldless.io.readers.stream import FileVotes, Piece, list_pieces
 from goldless.io.roles import ReadOptions, long_roles
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
-from goldless.votes.bins import Levels
+from goldless.votes.bins import Levels, NumberAlphabet
 from goldless.votes.dask import DaskEngine, make_all, new_or
 from goldless.votes.engine import StreamEngine
-from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows, joined
 from goldless.votes.source import Passes, VoteSource
 

@@ -62,17 +62,10 @@ _JUDGED_CELLS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class LongFrames:
-    """A long table in frames that are made when they are needed; what :class:`LongFiles` is for files.
+    """A long table in frames that are made when they are needed; what :class:`LongFiles` is for files."""
 
-    Attributes
-    ----------
-    pieces : list
-        Frames, or objects whose ``compute`` makes them.
-    roles, options, name, how, certain
-        As of :class:`LongFiles`.
-    """
-
-    pieces: list[Any]
+    pieces: list[Any]  # frames, or objects whose `compute` makes them
+    # roles, options, name, how, certain: as of `LongFiles`
     roles: Roles
     options: ReadOptions
     name: str = "the votes"
@@ -101,28 +94,15 @@ LongInput = LongFiles | LongFrames
 
 @dataclass(frozen=True, eq=False)
 class LongTable:
-    """A long table that was merged by item.
+    """A long table that was merged by item."""
 
-    Attributes
-    ----------
-    files : LongFiles or LongFrames
-        What was merged.
-    names : LongNames
-        Voters, labels and true labels.
-    labels, symbol_of : list, ndarray
-        Distinct labels after spellings were joined, and which of them each label is.
-    merged : MergedFile, or what else holds the rows
-        Has ``tables()``, ``n_items``, ``n_repeated``, ``n_changed`` and ``open(...)``.
-    notes : tuple of Note
-        What was left out.
-    """
-
-    files: LongInput
-    names: LongNames
+    files: LongInput  # what was merged
+    names: LongNames  # voters, labels and true labels
+    # labels, symbol_of: distinct labels after spellings were joined, and which of them each label is
     labels: list[Any]
     symbol_of: NDArray[np.int8]
-    merged: Any
-    notes: tuple[Note, ...]
+    merged: Any  # has `tables()`, `n_items`, `n_repeated`, `n_changed` and `open(...)`
+    notes: tuple[Note, ...]  # what was left out
 
     @property
     def voters(self) -> NDArray:
@@ -211,25 +191,13 @@ class LongTable:
 
 @dataclass(frozen=True, eq=False)
 class MakeRows:
-    """Merged rows to votes.
-
-    Attributes
-    ----------
-    n_voters : int
-    code_of : ndarray of shape (n_labels,)
-        Code of every label.
-    n_symbols : int
-    truth : ndarray or None
-        Code of every true label, -1 at the end.
-    lists : bool
-        Whether rows name their voters; packed otherwise.
-    """
+    """Merged rows to votes."""
 
     n_voters: int
-    code_of: NDArray[np.int8]
+    code_of: NDArray[np.int8]  # (n_labels,): code of every label
     n_symbols: int
-    truth: NDArray[np.int8] | None = None
-    lists: bool = True
+    truth: NDArray[np.int8] | None = None  # code of every true label, -1 at the end
+    lists: bool = True  # whether rows name their voters; packed otherwise
 
     def __call__(self, table: Any) -> SparseRows | Rows:
         """Return the votes."""

@@ -135,18 +135,12 @@ class LongTitles:
 
 @dataclass(eq=False)
 class LongNames:
-    """The voters, labels and true labels of a long table, as they come.
-
-    Attributes
-    ----------
-    voters, labels, truths : Names
-    n_lines, n_nameless, n_said : int
-        Lines, lines without an item or a voter, and votes.
-    """
+    """The voters, labels and true labels of a long table, as they come."""
 
     voters: Names
     labels: Names
     truths: Names
+    # n_lines, n_nameless, n_said: lines, lines without an item or a voter, and votes
     n_lines: int = 0
     n_nameless: int = 0
     n_said: int = 0
@@ -236,17 +230,10 @@ def split_lines(table: Any, n_parts: int) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """The rows of some items, in the order of the lines where the items first occur.
+    """The rows of some items, in the order of the lines where the items first occur."""
 
-    Attributes
-    ----------
-    rows : pyarrow.Table
-        A row an item: its name, ``line``, lists ``voters`` and ``symbols``, and perhaps ``truth``.
-    n_repeated, n_changed : int
-        As of :class:`~goldless.votes.long.LongVotes`.
-    """
-
-    rows: Any
+    rows: Any  # a row an item: its name, `line`, lists `voters` and `symbols`, and perhaps `truth`
+    # n_repeated, n_changed: as of `LongVotes`
     n_repeated: int
     n_changed: int
 

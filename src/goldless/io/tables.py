@@ -402,7 +402,7 @@ def refuse_wrong_guess(
     n_voters = len(voters)
     columns = f"{roles.item!r}, {roles.voter!r}, {roles.label!r}"
     if n_voters == 1:
-        found = f"votes of one voter, {short(voters[0])!r}, on {n_items:,} items"
+        found = f"votes of one voter, {short(voters[0])!r}, on {n_items:,} item{'s' * (n_items > 1)}"
         hint = "more-voters" if read.certain else "wrong-guess"
         raise VotesError("one-voter", f"{name}, read as {read.how} ({columns}), holds {found}", hint, {"file": name})
     if n_items >= n_votes > 0:
@@ -432,38 +432,20 @@ def truth_words(truth: Column | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Draft:
-    """What was read, before its labels are looked at.
+    """What was read, before its labels are looked at."""
 
-    Attributes
-    ----------
-    labels : list
-        Distinct labels.
-    positions : ndarray of shape (n_items, n_voters), SparseCodes or None
-        Position of every vote among the labels, -1 where there is none.
-    voters, items : list of str, ndarray or None
-        Names.
-    truth : Column or None
-        True labels.
-    how, notes : str, list of Note
-        How the file was read, and what may have been read otherwise than it was meant.
-    item_title : str
-        Column that names the items.
-    numbers : ndarray of shape (n_items, n_voters) or None
-        Votes that are numbers.
-    gold : Column or None
-        Known labels of golden tasks.
-    """
-
-    labels: list[Any]
-    positions: Codes | None
+    labels: list[Any]  # distinct labels
+    positions: Codes | None  # (n_items, n_voters): position of every vote among the labels, -1 where there is none
+    # voters, items: names
     voters: list[str]
     items: NDArray | None
-    truth: Column | None
+    truth: Column | None  # true labels
+    # how, notes: how the file was read, and what may have been read otherwise than it was meant
     how: str
     notes: list[Note]
-    item_title: str = "item"
-    numbers: NDArray[np.float64] | None = None
-    gold: Column | None = None
+    item_title: str = "item"  # column that names the items
+    numbers: NDArray[np.float64] | None = None  # (n_items, n_voters): votes that are numbers
+    gold: Column | None = None  # known labels of golden tasks
 
     def alphabet(self, options: ReadOptions, name: str) -> Alphabet:
         """Find the classes."""

@@ -16,24 +16,12 @@ from goldless.kernels.compiled import compiled
 
 @dataclass(frozen=True, eq=False)
 class SparseCodes:
-    """Rows of votes that name their voters: the matrix of codes, as far as it is not missing.
+    """Rows of votes that name their voters: the matrix of codes, as far as it is not missing."""
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        Where the votes of each row start.
-    voters : ndarray of shape (n_votes,)
-        int32: the voter of every vote; they ascend within a row.
-    symbols : ndarray of shape (n_votes,)
-        int8: what it says, from 0.
-    n_voters : int
-        Number of voters.
-    """
-
-    starts: NDArray[np.int64]
-    voters: NDArray[np.int32]
-    symbols: NDArray[np.int8]
-    n_voters: int
+    starts: NDArray[np.int64]  # (n_rows + 1,): where the votes of each row start
+    voters: NDArray[np.int32]  # (n_votes,): int32: the voter of every vote; they ascend within a row
+    symbols: NDArray[np.int8]  # (n_votes,): int8: what it says, from 0
+    n_voters: int  # number of voters
 
     @classmethod
     def of(cls, codes: NDArray[np.int8]) -> SparseCodes:
@@ -185,14 +173,7 @@ class SparseCodes:
     def weighted(self, weights: NDArray[np.float64], n_symbols: int) -> NDArray[np.float64]:
         """Return, for every voter and symbol, the weights of the rows where it says so.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n_rows, n_columns)
-        n_symbols : int
-
-        Returns
-        -------
-        ndarray of shape (n_voters, n_columns, n_symbols)
+        ``weights`` (n_rows, n_columns). Returns (n_voters, n_columns, n_symbols).
         """
         out = np.zeros((self.n_voters, n_symbols, weights.shape[1]))
         _scatter(self.starts, self.voters, self.symbols, np.ascontiguousarray(weights, dtype=np.float64), out)

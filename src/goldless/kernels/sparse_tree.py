@@ -27,26 +27,14 @@ _TABLES_AT_ONCE = 4
 
 @dataclass(frozen=True, eq=False)
 class SparseLayout:
-    """Votes laid out for passes of EM.
+    """Votes laid out for passes of EM."""
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        Where the votes of each row start.
-    cells : ndarray of shape (n_votes,)
-        uint32: voter times symbols plus symbol of every vote, row after row.
-    counts : ndarray of shape (n_rows,)
-        How many items each row stands for.
-    n_voters, n_symbols : int
-    spare : list of ndarray
-        Tables that earlier passes have left: fresh memory costs as much as a pass.
-    """
-
-    starts: NDArray[np.int64]
-    cells: NDArray[np.uint32]
-    counts: NDArray[np.float64]
+    starts: NDArray[np.int64]  # (n_rows + 1,): where the votes of each row start
+    cells: NDArray[np.uint32]  # (n_votes,): uint32: voter times symbols plus symbol of every vote, row after row
+    counts: NDArray[np.float64]  # (n_rows,): how many items each row stands for
     n_voters: int
     n_symbols: int
+    # tables that earlier passes have left: fresh memory costs as much as a pass
     spare: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -87,24 +75,14 @@ class SparseLayout:
 
 @dataclass(frozen=True, eq=False)
 class SparseTree:
-    """A tree model as the arrays that passes over sparse rows read.
+    """A tree model as the arrays that passes over sparse rows read."""
 
-    Attributes
-    ----------
-    log_votes : ndarray of shape (n_voters * n_symbols, n_parent_states)
-        Log-probability of every vote in each state of the voter's parent.
-    latent_of : ndarray of shape (n_voters,)
-        Number of the latent that a voter hangs on, -1 for the hub itself.
-    rates : ndarray of shape (n_latents, n_latent_states, n_states)
-        Pr(alpha = a | state) of those groups that have a latent of their own.
-    log_prior : ndarray of shape (n_states,)
-    n_symbols : int
-    """
-
+    # (n_voters * n_symbols, n_parent_states): log-probability of every vote in each state of the voter's parent
     log_votes: NDArray[np.float64]
-    latent_of: NDArray[np.int64]
+    latent_of: NDArray[np.int64]  # (n_voters,): number of the latent that a voter hangs on, -1 for the hub itself
+    # (n_latents, n_latent_states, n_states): Pr(alpha = a | state) of those groups that have a latent of their own
     rates: NDArray[np.float64]
-    log_prior: NDArray[np.float64]
+    log_prior: NDArray[np.float64]  # (n_states,)
     n_symbols: int
 
     @classmethod
@@ -168,11 +146,7 @@ class SparseTree:
         return self._sum(layout, add)
 
     def _expect_flat(
-        self,
-        starts: NDArray[np.int64],
-        cells: NDArray[np.uint32],
-        counts: NDArray[np.float64],
-        sums: SparseSums,
+        self, starts: NDArray[np.int64], cells: NDArray[np.uint32], counts: NDArray[np.float64], sums: SparseSums
     ) -> float:
         """Add some rows if every voter hangs on the hub: exponentials of many at once are cheap."""
         from goldless.kernels.flat import collect, share  # brings Numba along
@@ -235,25 +209,13 @@ class SparseTree:
 
 @dataclass(frozen=True, eq=False)
 class SparseSums:
-    """What a pass adds up over sparse rows. Sums of two blocks of rows add.
+    """What a pass adds up over sparse rows. Sums of two blocks of rows add."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_states,)
-        Expected items of each state.
-    latents : ndarray of shape (n_latents, n_latent_states, n_states)
-        Expected items with (alpha, state), over the rows where the group votes.
-    voted : ndarray of shape (n_latents, n_states)
-        Expected items of each state where the group votes.
-    votes : ndarray of shape (n_voters, n_symbols, n_parent_states)
-        Expected (vote, state of the voter's parent).
-    log_likelihood : float
-    """
-
-    labels: NDArray[np.float64]
+    labels: NDArray[np.float64]  # (n_states,): expected items of each state
+    # (n_latents, n_latent_states, n_states): expected items with (alpha, state), over the rows where the group votes
     latents: NDArray[np.float64]
-    voted: NDArray[np.float64]
-    votes: NDArray[np.float64]
+    voted: NDArray[np.float64]  # (n_latents, n_states): expected items of each state where the group votes
+    votes: NDArray[np.float64]  # (n_voters, n_symbols, n_parent_states): expected (vote, state of the voter's parent)
     log_likelihood: float
 
     def __add__(self, other: SparseSums) -> SparseSums:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from goldless.diagnosis import AuditOutcome, diagnose
+from goldless.estimators.base import check_is_model
 from goldless.estimators.latent import LatentSML
-from goldless.estimators.tree import TreeEstimator
 from goldless.io.encode import encode_votes
 from goldless.io.files import read_votes
 from goldless.io.open import as_stream
@@ -113,8 +113,8 @@ def report(
     >>> made.html.count("<script")
     2
     """
-    if model is not None and not isinstance(model, TreeEstimator):
-        raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+    if model is not None:
+        check_is_model(model, "a report")
     stream = None if isinstance(votes, str | os.PathLike) else as_stream(votes)
     reading = {name: options.pop(name) for name in _READING if name in options}
     if stream is not None:

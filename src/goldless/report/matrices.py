@@ -9,8 +9,7 @@ from goldless.diagnosis import Diagnosis
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.score import score_matrix
 from goldless.report.opened import Opened
-from goldless.report.rows import Matrix
-from goldless.report.summary import Matrices
+from goldless.report.summary import Matrices, Matrix
 
 _MOST_VOTERS = 300
 

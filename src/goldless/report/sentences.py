@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from goldless.diagnosis.advice import SAME_LABELS
 from goldless.diagnosis.reference_class import ReferenceClass
 from goldless.families import all_of_one
-from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
-from goldless.report.summary import DiagnosisPart, VotesPart
+from goldless.report.summary import DiagnosisPart, Expected, Group, Interval, PanelPart, Voter, VotesPart
 from goldless.words import listed, percent, shortened
 
 METHODS = {

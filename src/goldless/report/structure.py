@@ -11,8 +11,7 @@ from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.rank_one import filled_covariance
 from goldless.plain import as_number
 from goldless.report.opened import Opened
-from goldless.report.rows import GuardPart, OtherGrouping, RunnerUp
-from goldless.report.summary import StructurePart
+from goldless.report.summary import GuardPart, OtherGrouping, RunnerUp, StructurePart
 
 
 def structure_part(opened: Opened, estimate: CovarianceEstimate) -> StructurePart:

@@ -21,7 +21,6 @@ from goldless.report.items import item_parts, pattern_parts
 from goldless.report.matrices import matrices_part
 from goldless.report.numbers import numbers_part
 from goldless.report.opened import Opened
-from goldless.report.rows import Expected, Voter
 from goldless.report.sentences import (
     Facts,
     headline,
@@ -33,7 +32,17 @@ from goldless.report.sentences import (
     what_to_watch,
 )
 from goldless.report.structure import structure_part
-from goldless.report.summary import SCHEMA, SCHEMA_VERSION, AgainstPart, Answer, CallsPart, Summary, VotesPart
+from goldless.report.summary import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    AgainstPart,
+    Answer,
+    CallsPart,
+    Expected,
+    Summary,
+    Voter,
+    VotesPart,
+)
 from goldless.report.table import MOST_ITEMS, item_table
 from goldless.report.trust import diagnosis_part
 from goldless.report.truth import truth_part

@@ -17,7 +17,7 @@ from goldless.maths.selection import select_voters
 from goldless.maths.tree import TreeModel
 from goldless.plain import interval, rounded
 from goldless.report.opened import Opened
-from goldless.report.rows import Choice, Group, PanelPart, Voter
+from goldless.report.summary import Choice, Group, PanelPart, Voter
 
 _MOST_CONFUSIONS = 100_000  # numbers, beyond which tables of all voters would make most of the file
 

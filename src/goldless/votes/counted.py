@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from goldless.errors import VotesError
 from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import row_chunks
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
-from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.passes import VotedPass, VoteSums
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_all_patterns, count_stream
@@ -26,27 +26,13 @@ _FIRST_ROWS = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class CountedVotes:
-    """What is known of votes after going through them once.
+    """What is known of votes after going through them once."""
 
-    Attributes
-    ----------
-    votes : Votes
-        Classes and names, and the codes if they are in memory (otherwise no rows).
-    weights : ndarray of shape (n_rows,) or None
-        How many items each row stands for.
-    sketch : Sketch
-        What was counted.
-    engine : Engine or None
-        All votes, if the table of the sketch is a sample.
-    picked : Rows or SparseRows
-        The votes of the rows that were asked for.
-    """
-
-    votes: Votes
-    weights: NDArray[np.int64] | None
-    sketch: Sketch
-    engine: Engine | None
-    picked: Rows | SparseRows
+    votes: Votes  # classes and names, and the codes if they are in memory (otherwise no rows)
+    weights: NDArray[np.int64] | None  # (n_rows,): how many items each row stands for
+    sketch: Sketch  # what was counted
+    engine: Engine | None  # all votes, if the table of the sketch is a sample
+    picked: Rows | SparseRows  # the votes of the rows that were asked for
 
     @classmethod
     def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, wanted: NDArray[np.int64]) -> CountedVotes:

@@ -34,33 +34,16 @@ OfCodes = Callable[[Any, NDArray[np.float64]], Any]  # of rows of codes, and of 
 
 @dataclass(frozen=True, eq=False)
 class VoteSums:
-    """What can be summed over the votes of some voters: from a table of all patterns, or of a sample and all rows.
+    """What can be summed over the votes of some voters: from a table of all patterns, or of a sample and all rows."""
 
-    Attributes
-    ----------
-    table : PatternTable or SparseRows
-        Patterns of the voters in question on the items they voted on, or of a sample of these.
-    n_items : int
-        Number of items with a vote of the voters in question.
-    engine : Engine or None
-        The votes of all voters, if the table is only a sample.
-    columns : ndarray of shape (n_voters,)
-        Columns of the voters in question among all.
-    n_columns : int
-        Number of all voters.
-    complete : bool
-        Whether no vote is missing anywhere.
-    unseen : UnseenRows or None
-        The rows that are not among the votes because too few voters call them.
-    """
-
+    # patterns of the voters in question on the items they voted on, or of a sample of these
     table: PatternTable | SparseRows
-    n_items: int
-    engine: Engine | None
-    columns: NDArray[np.int64]
-    n_columns: int
-    complete: bool
-    unseen: UnseenRows | None = None
+    n_items: int  # number of items with a vote of the voters in question
+    engine: Engine | None  # the votes of all voters, if the table is only a sample
+    columns: NDArray[np.int64]  # (n_voters,): columns of the voters in question among all
+    n_columns: int  # number of all voters
+    complete: bool  # whether no vote is missing anywhere
+    unseen: UnseenRows | None = None  # the rows that are not among the votes because too few voters call them
     _packed: dict[bytes, Grouped] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -301,14 +284,8 @@ def third_moment(
     observed on each item. The sum over triples is an elementary symmetric polynomial of ``x_i v_i``, so the
     m x m x m tensor is never formed.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, m)
-        Centred votes; entries that are not observed are ignored.
-    observed : ndarray of shape (n_rows, m) or None
-        Which entries are; None if all.
-    loadings : ndarray of shape (m,)
-    counts : ndarray of shape (n_rows,)
+    ``values`` (n_rows, m): centred votes; entries that are not observed are ignored; ``observed`` (n_rows, m): which
+    entries are; None if all; ``loadings`` (m,); ``counts`` (n_rows,).
     """
     numerator, denominator = third_moment_sums(values, observed, loadings, counts)
     return numerator / denominator if denominator > 0 else 0.0

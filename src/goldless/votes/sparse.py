@@ -27,21 +27,11 @@ _MOST_STREAMED = 2000  # voters of votes that are not in memory of whom all pair
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Some rows of votes that name their voters.
+    """Some rows of votes that name their voters."""
 
-    Attributes
-    ----------
-    codes : SparseCodes
-        The votes.
-    n_symbols : int
-        Number of symbols that a vote may be.
-    counts : ndarray of shape (n_rows,)
-        How many items each row stands for.
-    """
-
-    codes: SparseCodes
-    n_symbols: int
-    counts: NDArray[np.int64]
+    codes: SparseCodes  # the votes
+    n_symbols: int  # number of symbols that a vote may be
+    counts: NDArray[np.int64]  # (n_rows,): how many items each row stands for
 
     @classmethod
     def of(cls, codes: SparseCodes, n_symbols: int, counts: NDArray[np.int64] | None = None) -> SparseRows:
@@ -150,18 +140,10 @@ def joined_sparse(parts: Sequence[SparseRows]) -> SparseRows:
 
 @dataclass(frozen=True, eq=False)
 class SparsePairs:
-    """What voters of sparse rows said, alone and two by two; tables of two by two only of those that are asked for.
+    """What voters of sparse rows said, alone and two by two; tables of two only of those that are asked for."""
 
-    Attributes
-    ----------
-    rows : SparseRows
-        All rows, or a sample of them.
-    engine : Engine or None
-        All rows, to be gone through, if they are not in memory.
-    """
-
-    rows: SparseRows
-    engine: Any = None
+    rows: SparseRows  # all rows, or a sample of them
+    engine: Any = None  # all rows, to be gone through, if they are not in memory
 
     @property
     def n_voters(self) -> int:
@@ -280,24 +262,15 @@ def _pair_tables(chosen: NDArray[np.int64], rows: SparseRows) -> NDArray[np.int6
 
 @dataclass(frozen=True, eq=False)
 class SparseTotals:
-    """What is counted of sparse rows that are not in memory. Totals add in the order of the rows.
+    """What is counted of sparse rows that are not in memory. Totals add in the order of the rows."""
 
-    Attributes
-    ----------
-    cast : ndarray of shape (n_symbols, n_voters)
-        Votes of each voter for each symbol.
-    n_rows, n_items, n_empty, first_empty : int
-        Rows, items, items without a vote, and the first row of one (-1 if none).
-    n_bytes : int
-        Memory that the rows would take.
-    """
-
-    cast: NDArray[np.int64]
+    cast: NDArray[np.int64]  # (n_symbols, n_voters): votes of each voter for each symbol
+    # n_rows, n_items, n_empty, first_empty: rows, items, items without a vote, and the first row of one (-1 if none)
     n_rows: int
     n_items: int
     n_empty: int
     first_empty: int
-    n_bytes: int
+    n_bytes: int  # memory that the rows would take
 
     @classmethod
     def of(cls, rows: SparseRows) -> SparseTotals:

@@ -25,14 +25,7 @@ from goldless.io.readers.base import (
     read_long,
     refuse_large,
 )
-from goldless.io.readers.records import (
-    NOT_THE_SCHEMA,
-    Document,
-    JsonFormat,
-    find_records,
-    not_the_schema,
-    parse_json,
-)
+from goldless.io.readers.records import NOT_THE_SCHEMA, Document, JsonFormat, find_records, not_the_schema, parse_json
 
 _TIE = "tie"
 

@@ -26,20 +26,11 @@ from goldless.io.readers.base import (
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A file of JSON that has been parsed.
-
-    Attributes
-    ----------
-    file : File
-    value : object
-        The value; a list of objects if each line is one.
-    lines : bool
-        Whether each line is an object of its own.
-    """
+    """A file of JSON that has been parsed."""
 
     file: File
-    value: Any
-    lines: bool
+    value: Any  # the value; a list of objects if each line is one
+    lines: bool  # whether each line is an object of its own
 
     @property
     def records(self) -> list[dict]:

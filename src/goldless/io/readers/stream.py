@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from goldless.errors import Note, VotesError
-from goldless.io.files import find_files, preset_for
+from goldless.io.files import MOST_LONG_COLUMNS, find_files, preset_for, without_truth
 from goldless.io.frames import rows_of_batch, truth_of_batch
-from goldless.io.number_streams import rows_of_numbers, table_of_batch
+from goldless.io.numbers import rows_of_numbers, table_of_batch
 from goldless.io.readers.base import HEAD_BYTES, MAX_COLUMNS, Roles, empty_file, open_arrow, packing_of, too_wide
 from goldless.io.readers.columns import Columns, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
@@ -23,8 +23,9 @@ from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import BLOCK, Layout, bad_encoding, bad_text, layout_of
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
 from goldless.io.tables import doubtful_labels, wide_alphabet
+from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
-from goldless.votes.number_alphabet import NumberAlphabet
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 
 _STREAMED = ("parquet", "feather", "csv")
@@ -38,20 +39,12 @@ _UNPACKED = 6  # times the size of packed text
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a data set that is read by itself: a file, or some row groups of a Parquet file.
-
-    Attributes
-    ----------
-    path, kind : str
-    row_groups : tuple of int or None
-        Of a Parquet file; None if all.
-    stamp : tuple of int
-        Size and time of the file when it was first looked at: every pass must find the same.
-    """
+    """A part of a data set that is read by itself: a file, or some row groups of a Parquet file."""
 
     path: str
     kind: str
-    row_groups: tuple[int, ...] | None = None
+    row_groups: tuple[int, ...] | None = None  # of a Parquet file; None if all
+    # size and time of the file when it was first looked at: every pass must find the same
     stamp: tuple[int, int] | None = None
 
     def check(self) -> None:
@@ -70,17 +63,10 @@ def stamp_of(path: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class TableReader:
-    """How record batches are read: the columns wanted, and how text is cut.
+    """How record batches are read: the columns wanted, and how text is cut."""
 
-    Attributes
-    ----------
-    batch_rows : int
-        Rows of a batch (text is cut by bytes instead).
-    delimiter, header, encoding : optional
-        How text is read.
-    """
-
-    batch_rows: int = 1 << 16
+    batch_rows: int = 1 << 16  # rows of a batch (text is cut by bytes instead)
+    # delimiter, header, encoding: how text is read
     delimiter: str | None = None
     header: bool | None = None
     encoding: str = "utf-8"
@@ -201,7 +187,7 @@ def _no_column(path: str, name: Any, why: str) -> VotesError:
 
 def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Piece] | None:
     """Return the pieces of a file or folder in order of name; None if it is of a kind that is not streamed."""
-    files, _ = find_files(path)
+    files, _ = without_truth(find_files(path)[0])
     pieces: list[Piece] = []
     for file in files:
         found = sniff(file)
@@ -220,35 +206,18 @@ def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Pie
 
 @dataclass(frozen=True, eq=False)
 class FileVotes:
-    """A file or folder of votes whose columns have been understood.
-
-    Attributes
-    ----------
-    pieces : list of Piece
-    reader : TableReader
-    alphabet : Alphabet
-        The classes, as far as the first rows show them.
-    voters : list of str
-        Columns of votes.
-    id_column, truth : str or None
-        Columns that name the items and hold the truth.
-    how : str
-        One sentence on how the file was read.
-    notes : tuple of Note
-        What was left out.
-    left_out : frozenset of str
-        Columns that are neither.
-    """
+    """A file or folder of votes whose columns have been understood."""
 
     pieces: list[Piece]
     reader: TableReader
-    alphabet: Alphabet | None
-    voters: list[str]
+    alphabet: Alphabet | None  # the classes, as far as the first rows show them
+    voters: list[str]  # columns of votes
+    # id_column, truth: columns that name the items and hold the truth
     id_column: str | None
     truth: str | None
-    how: str
-    notes: tuple[Note, ...] = ()
-    left_out: frozenset[str] = frozenset()
+    how: str  # one sentence on how the file was read
+    notes: tuple[Note, ...] = ()  # what was left out
+    left_out: frozenset[str] = frozenset()  # columns that are neither
 
     @property
     def n_rows(self) -> int | None:
@@ -294,27 +263,16 @@ class FileVotes:
 
 @dataclass(frozen=True, eq=False)
 class LongFiles:
-    """A file or folder that holds a long table, one line a vote.
-
-    Attributes
-    ----------
-    pieces, reader : list of Piece, TableReader
-    roles : Roles
-        Its columns.
-    options : ReadOptions
-    name, how : str
-        How to call it, and how it was read.
-    certain : bool
-        Whether its columns are those of a known tool.
-    """
+    """A file or folder that holds a long table, one line a vote."""
 
     pieces: list[Piece]
     reader: TableReader
-    roles: Roles
+    roles: Roles  # its columns
     options: ReadOptions
+    # name, how: how to call it, and how it was read
     name: str
     how: str
-    certain: bool = False
+    certain: bool = False  # whether its columns are those of a known tool
 
     @property
     def n_lines(self) -> int:
@@ -367,6 +325,11 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         meant, spelt = as_meant([column_of(title, table[title], pieces[0].path) for title in names])
         if spelt:
             return None
+        titles = set(names) - {options.truth, *options.ignore}
+        if not options.names_columns and 3 <= len(titles) <= MOST_LONG_COLUMNS:
+            rows = roles_by_content([column for column in meant if column.name in titles], name)
+            if rows is not None:
+                return LongFiles(pieces, reader, rows[0], options, name, _KINDS[pieces[0].kind])
         columns = Columns(meant, _KINDS[pieces[0].kind])
         try:
             alphabet, wide = wide_alphabet(columns, options, name)

@@ -54,24 +54,13 @@ class TextReader:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the text of a table is cut.
-
-    Attributes
-    ----------
-    delimiter, encoding : str
-    above : int
-        Lines before the table: comments, a title, the ``sep=;`` of Excel.
-    header : bool
-        Whether the first line of the table holds the names of its columns.
-    names : list of str
-        The names of its columns.
-    """
+    """How the text of a table is cut."""
 
     delimiter: str
     encoding: str
-    above: int
-    header: bool
-    names: list[str]
+    above: int  # lines before the table: comments, a title, the `sep=;` of Excel
+    header: bool  # whether the first line of the table holds the names of its columns
+    names: list[str]  # the names of its columns
 
     def read_options(self, **more: Any) -> arrow_csv.ReadOptions:
         """Return what Arrow is told of rows and columns."""
@@ -105,7 +94,7 @@ def layout_of(data: bytes, name: str, delimiter: str | None, header: bool | None
     if len(rows[0]) > MAX_COLUMNS:
         raise too_wide(name)
     header = has_header(rows) if header is None else header
-    names = _titles(rows[0]) if header else [f"voter {number + 1}" for number in range(len(rows[0]))]
+    names = _titles(rows[0]) if header else [f"column {number + 1}" for number in range(len(rows[0]))]
     return Layout(delimiter, encoding, above, header, names)
 
 
@@ -333,7 +322,8 @@ def called(delimiter: str) -> str:
 def has_header(head: list[list[str]]) -> bool:
     """Tell a header from votes: a first line made only of values that the lines below it also hold is votes.
 
-    So is one whose first field alone is new, above names of items.
+    So is one whose first field alone is new, above names of items; and, in a table of one vote a row, one of which
+    two fields stand in their own columns again.
     """
     first = [text.strip() for text in head[0]]
     if all(_is_number(text) for text in first):
@@ -342,6 +332,9 @@ def has_header(head: list[list[str]]) -> bool:
         return True
     columns = [{text.strip() for text in column} for column in zip(*head[1:], strict=False)]
     below = set().union(*columns)
+    if len(first) == 3 and max(map(len, columns)) < len(head) - 1:
+        again = sum(text in column for text, column in zip(first, columns, strict=False))
+        return again < 2
     named = len(first) > 2 and first[0] not in below and len(columns[0]) == len(head) - 1
     return not all(text in below for text in (first[1:] if named else first))
 
