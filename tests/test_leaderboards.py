@@ -250,8 +250,8 @@ def test_where_a_peer_is_ahead_it_is_said():
     }
     table = tables_of(found, {"vote": 0.5, "search": 0.4, "MACE": 0.3, "MMSR": 0.6})["peers"]
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["crowd-kit MACE"] == [2, -2.0, 1, 1, "b_1", 5.0, 1.0, 1.0]
-    assert rows["crowd-kit MMSR"] == [2, 10.0, 1, 0, "b_1", 0.0, 1.0, 1.0]
+    assert rows["crowd-kit MACE"] == [2, -2.0, -5.0, 1.0, 1, 1, "b_1", 5.0, 1.0, 1.0]
+    assert rows["crowd-kit MMSR"] == [2, 10.0, 0.0, 20.0, 1, 0, "b_1", 0.0, 1.0, 1.0]
     assert "a peer is ahead of `LatentSML()`: crowd-kit MACE by 2.00 points (2 panels)" in table.note
     assert "In log loss a peer is ahead of it: crowd-kit MACE by 0.100 (2 panels)." in table.note
     assert "In calibration error no peer is ahead of it." in table.note

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from research.experiments.board import LABELS, OURS, Board
+from research.experiments.board import LABELS, OURS, Board, interval
 from research.experiments.tables import Table, rounded
 
 _MATTERS = 0.5  # points
@@ -24,7 +24,8 @@ def peers_table(board: Board) -> Table:
             [
                 LABELS[peer],
                 len(lead),
-                float(-values.mean()) if len(lead) else None,
+                float(-values.mean()) if lead else None,
+                *(interval(-values, board.families_of(list(lead))) if lead else (None, None)),
                 int((values < -_MATTERS).sum()),
                 int((values > _MATTERS).sum()),
                 best or "",
@@ -34,11 +35,23 @@ def peers_table(board: Board) -> Table:
             ]
         )
     rows.sort(key=lambda row: np.inf if row[2] is None else row[2])
-    header = ["", "panels", "we lead by", "we win", "it wins", "its largest lead", "points", "its CPU s", "our CPU s"]
-    formats = ["", "d", "+.2f", "d", "d", "", "+.1f", ".1f", ".1f"]
+    header = [
+        "",
+        "panels",
+        "we lead by",
+        "95 % from",
+        "to",
+        "we win",
+        "it wins",
+        "its largest lead",
+        "points",
+        "its CPU s",
+        "our CPU s",
+    ]
+    formats = ["", "d", "+.2f", "+.1f", "+.1f", "d", "d", "", "+.1f", ".1f", ".1f"]
     note = [
         "We are `LatentSML()`; panels are those that both finished; points of macro recall, a win is more than "
-        f"{_MATTERS}.",
+        f"{_MATTERS}; intervals are of the lead, families drawn whole.",
         _on_average(board),
         _of_probabilities(board, "log_loss", "log loss"),
         _of_probabilities(board, "calibration", "calibration error"),
