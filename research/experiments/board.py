@@ -37,6 +37,8 @@ class Board:
     ----------
     base : str
         The plain way that others are compared with: the majority vote, or of numbers the mean rank.
+    ran : list of str
+        Methods that finished at least one panel that the plain way finished.
     common : list of str
         Panels that every method finished that finished most.
     """
@@ -57,8 +59,9 @@ class Board:
         self.families = sorted({facts["family"] for facts in self.facts.values()})
         self.methods = [name for name in LABELS if name in self.results]
         self.base = "mean_rank" if "mean_rank" in self.results else "vote"
-        finished = [set(self.finished(method)) for method in self.methods]
-        most = [panels for panels in finished if panels and len(panels) >= _MOST * len(self.panels)]
+        self.ran = [name for name in self.methods if self.both(name, self.base)]
+        finished = [set(self.finished(method)) for method in self.ran]
+        most = [panels for panels in finished if len(panels) >= _MOST * len(self.panels)]
         self.common = [panel for panel in self.panels if all(panel in panels for panels in most)]
 
     def value(self, method: str, panel: str, what: str = "recall") -> float | None:

@@ -14,7 +14,7 @@ def _colour(method: str) -> str:
 
 def draw_leaderboard(figure: Any, board: Board) -> None:
     """Draw the mean gain over the plain way with its interval: on common panels, and on all that were finished."""
-    others = [method for method in board.methods if method != board.base and board.both(method, board.base)]
+    others = [method for method in board.ran if method != board.base]
     shown: dict[str, list[str]] = {"": board.panels}
     if 0 < len(board.common) < len(board.panels):
         shown = {f"{len(board.common)} common\npanels": board.common, "panels it\nfinished": board.panels}
@@ -65,7 +65,7 @@ def draw_time(figure: Any, board: Board) -> None:
     """Draw the mean gain over the plain way against CPU time, on the common panels."""
     ax = figure.subplots()
     places = {}
-    for method in board.methods:
+    for method in board.ran:
         if board.common and board.mean(method, board.common) is not None:
             seconds = float(board.values(method, board.common, "cpu_seconds").sum())
             places[method] = (seconds, float(board.gains(method, board.common).mean()))

@@ -71,7 +71,7 @@ def peers_table(board: Board) -> Table:
 
 
 def _peers(board: Board) -> list[str]:
-    return [method for method in board.methods if method not in OURS and board.finished(method)]
+    return [method for method in board.ran if method not in OURS]
 
 
 def _lead(board: Board, peer: str, panels: list[str]) -> dict[str, float]:
@@ -110,9 +110,7 @@ def _of_probabilities(board: Board, what: str, called: str) -> str:
 def _without_a_family(board: Board) -> str:
     """Say what is left on the common panels without the family in which LatentSML() leads all others by the most."""
     others = [
-        method
-        for method in board.methods
-        if method not in ("search", board.base) and board.mean(method, board.common)
+        method for method in board.ran if method not in ("search", board.base) and board.mean(method, board.common)
     ]
 
     def lead(family: str) -> float:

@@ -39,7 +39,8 @@ def summarise(name: str, entries: list[dict[str, Any]]) -> Summary:
     tables = [_leaderboard(board), _costs(board), _families(board), _losses(board), _panels(board), _skipped(board)]
     if peers:
         tables[1:1] = [peers_table(board)]
-        tables[3:3] = [_families(board, common=True)]
+    if 0 < len(board.common) < len(board.panels):
+        tables[-4:-4] = [_families(board, common=True)]
     plain = PLAIN_WAY[board.base]
     return Summary(
         [*_paragraphs(name, board), _about_peers(peers)],
@@ -50,7 +51,7 @@ def summarise(name: str, entries: list[dict[str, Any]]) -> Summary:
                 f"Mean macro recall minus that of the {plain}; lines are 95 % bootstrap intervals, families drawn "
                 "whole. Violet and green are ours, orange the peers; in brackets how many panels a method finished.",
                 lambda figure: draw_leaderboard(figure, board),
-                height=0.9 + 0.33 * len(board.methods),
+                height=0.9 + 0.33 * len(board.ran),
             ),
             Figure(
                 "against-majority",
@@ -94,9 +95,8 @@ def _about_peers(peers: list[Any]) -> str:
 
 def _leaderboard(board: Board) -> Table:
     rows: list[list[Any]] = []
-    for method in board.methods:
+    for method in board.ran:
         finished, gain = board.both(method, board.base), board.gains(method)
-        low, high = interval(gain, board.families_of(finished)) if finished else (None, None)
         rows.append(
             [
                 LABELS[method],
@@ -104,13 +104,12 @@ def _leaderboard(board: Board) -> Table:
                 len(finished),
                 *(_mean(board, method, what, finished) for what in ("recall", "accuracy", "auc")),
                 board.mean_of_families(method),
-                float(gain.mean()) if finished else None,
-                low,
-                high,
+                float(gain.mean()),
+                *interval(gain, board.families_of(finished)),
                 int((gain > 0.5).sum()),
                 int((gain < -0.5).sum()),
                 int((gain < -2).sum()),
-                float(gain.min()) if finished else None,
+                float(gain.min()),
             ]
         )
     rows.sort(key=lambda row: tuple(-np.inf if row[at] is None else row[at] for at in (1, 7)), reverse=True)
@@ -143,7 +142,7 @@ def _mean(board: Board, method: str, what: str, panels: list[str]) -> float | No
 
 def _costs(board: Board) -> Table:
     rows: list[list[Any]] = []
-    for method in board.methods:
+    for method in board.ran:
         finished = board.finished(method)
         seconds, memory = (
             [value for panel in finished if (value := board.value(method, panel, what)) is not None]
@@ -174,8 +173,7 @@ def _costs(board: Board) -> Table:
 
 def _families(board: Board, common: bool = False) -> Table:
     """Means by family, on all panels or on the common ones."""
-    methods = [method for method in board.methods if board.finished(method)]
-    rows = []
+    methods, rows = board.ran, []
     for family in board.families:
         panels = board.of_family(family, board.common if common else board.panels)
         if panels:
@@ -205,8 +203,8 @@ def _losses(board: Board) -> Table:
 
 def _panels(board: Board) -> Table:
     rows = [panel_row(board, panel) for panel in board.panels]
-    header = ["panel", "items", "voters", "classes", "missing %", *(LABELS[method] for method in board.methods)]
-    formats = ["", ",", "d", "d", ".0f", *[".1f"] * len(board.methods)]
+    header = ["panel", "items", "voters", "classes", "missing %", *(LABELS[method] for method in board.ran)]
+    formats = ["", ",", "d", "d", ".0f", *[".1f"] * len(board.ran)]
     return Table("panels", "Every panel: macro recall %", header, rounded(rows), formats)
 
 
@@ -214,7 +212,7 @@ def panel_row(board: Board, panel: str) -> list[Any]:
     """Return the row of one panel."""
     facts = board.facts[panel]
     about = [facts["n_items"], facts["n_voters"], facts["n_classes"], 100 * facts["missing"]]
-    return [panel, *about, *(board.value(method, panel) for method in board.methods)]
+    return [panel, *about, *(board.value(method, panel) for method in board.ran)]
 
 
 def _skipped(board: Board) -> Table:
