@@ -274,6 +274,9 @@ def test_numbers_are_compared_with_the_mean_rank():
     tables = tables_of(found, name="scores")
     assert "over mean rank" in tables["leaderboard"].header
     assert tables["losses"].rows == [["a_1", 65.0, 70.0, -5.0, "no"]]
+    said = 'ahead of `LatentSML()` in the mean: in macro recall MajorityVote(kind="scores"), mean rank by 5.00;'
+    assert said in tables["leaderboard"].note
+    assert "mean by" not in tables["leaderboard"].note
 
 
 @pytest.fixture(scope="module")
