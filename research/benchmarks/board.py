@@ -180,7 +180,7 @@ def draw() -> None:
         most = len(found["goldless"][0])
         few = {name: f" ({len(found[name][0])})" for name in order if len(found[name][0]) < most}
         ax.set_yticks(range(len(order)), [name + few.get(name, "") for name in order])
-        ax.set_title(f"{most} panels: {title}", fontsize="medium")
+        ax.set_title(f"{most} panels: {title}", fontsize="medium", loc="right")
         ax.set_xlabel(f"points over {plain}", fontsize="small")
         ax.set_ylim(-0.6, len(order) - 0.4)
         ax.axvline(0, color="#888888", linewidth=1)
