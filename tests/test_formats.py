@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -338,6 +339,22 @@ def test_only_the_second_game_of_judgebench_is_flipped(tmp_path):
     )
     table = gl.read_votes(tmp_path)
     table_like(table, ["x", "y"], [[0, 1], [2, -1]], ["A>B", "B>A", "tie"])
+
+
+def test_models_of_one_kind_of_judge_are_voters_of_their_own(tmp_path):
+    """As JudgeBench writes them: the kind of judge beside each pair, its model within each judgment."""
+
+    def record(pair, model, decision):
+        judgment = {"judge_model": model, "prompt": "..."}
+        return {
+            "pair_id": pair,
+            "judge_name": "reward_model",
+            "judgments": [{"judgment": judgment, "decision": decision}],
+        }
+
+    for model, decisions in {"m-7b": ("A>B", "B>A"), "m-20b": ("B>A", "B>A")}.items():
+        write(tmp_path, **{f"{model}.jsonl": lines([record(str(i), model, d) for i, d in enumerate(decisions)])})
+    table_like(gl.read_votes(tmp_path), ["reward_model m-20b", "reward_model m-7b"], [[1, 0], [1, 1]], ["A>B", "B>A"])
 
 
 def eval_log(method=zipfile.ZIP_DEFLATED):
@@ -1114,6 +1131,32 @@ def test_what_is_written_is_read_back(number, tmp_path):
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         assert [(row["id"], row["epoch"]) for row in rows] == [(i // 2, i % 2 + 1) for i in frame.index]
         assert [row["goldless_label"] for row in rows] == labels
+
+
+def test_a_mark_before_text_is_no_part_of_it(tmp_path):
+    frame = crowd(tmp_path)
+    files = {
+        name: lines(content) if name.endswith("jsonl") else content for _, name, content in files_of_tools(frame)
+    }
+    files |= {
+        "callers.vcf": vcf(*(call(10 * i, info=f"CALLERS={'a,b,c'[: 1 + 2 * (i % 3)]}") for i in range(9))),
+        "sites.txt": "".join(f"1\t{10 * i + 1}\tA\tG\t{i % 8:03b}\n" for i in range(9)),
+        "wide.csv": frame.to_csv(index=False),
+        "names.tsv": frame.to_csv(sep="\t", index=False, header=False),
+    }
+    for name, content in files.items():
+        folder = tmp_path / "one by one"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        write(folder, **{name: content})
+        options = {"question": "q"} if name == "tasks.json" else {}
+        plain, data = gl.read_votes(folder / name, **options), (folder / name).read_bytes()
+        for marked, packed in ((name, lambda data: data), (f"{name}.gz", gzip.compress)):
+            (folder / marked).write_bytes(packed(b"\xef\xbb\xbf" + data))
+            read = gl.read_votes(folder / marked, **options)
+            assert read.format == plain.format
+            assert read.voters == plain.voters
+            assert np.array_equal(read.votes.codes, plain.votes.codes)
 
 
 def test_lines_of_lm_eval_are_written_for_every_task(tmp_path):

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import zipfile
 
@@ -577,3 +578,52 @@ def test_voters_that_all_say_one_thing_are_named_as_what_is_wrong(tmp_path, caps
     path.write_text("a,b\n" + "yes,no\n" * 5)
     assert main(["combine", str(path)]) == 1
     assert "none of 2 voters uses both classes" in capsys.readouterr().err
+
+
+def test_times_are_no_votes(tmp_path, rng):
+    judges = {f"j{i}": np.where(rng.random(30) < 0.5, "yes", "no") for i in range(3)}
+    times = {c: [f"2025-01-30 09:{row:02d}:51 UTC" for row in range(30)] for c in ("created_at", "updated_at")}
+    columns = {**judges, **times}
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join([",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]) + "\n")
+    table = gl.read_votes(path)
+    assert table.voters == list(judges)
+    assert "'created_at', 'updated_at'" in str(table.notes[0])
+
+
+def test_two_columns_that_share_a_word_are_no_panel(tmp_path, rng):
+    """A table of prompts with their kinds, two of which happen to have one name in common."""
+    kinds = {
+        "function": rng.choice(["standard", "contextual", "copyright"], 60),
+        "meaning": rng.choice(["crime", "harm", "illegal", "copyright"], 60),
+        "tags": [f"tag {row}" for row in range(60)],
+    }
+    path = tmp_path / "prompts.csv"
+    path.write_text("\n".join([",".join(kinds), *map(",".join, zip(*kinds.values(), strict=True))]) + "\n")
+    with pytest.raises(gl.VotesError, match=r"column 'tags' .* shares no label with the others"):
+        gl.read_votes(path)
+
+
+def test_promptfoo_as_it_is_shared(tmp_path):
+    def parts(i):
+        rubric = {"type": "llm-rubric"}
+        return [{"pass": (i + j) % 3 > 0, "assertion": {**rubric, "provider": f"m{j}"}} for j in (0, 1)]
+
+    results = [
+        {"prompt": {}, "success": True, "vars": {"q": i}, "gradingResult": {"componentResults": parts(i)}}
+        for i in range(6)
+    ]
+    whole = {"version": 3, "createdAt": "", "results": {"version": 2, "results": results}, "config": {}}
+    (tmp_path / "own.json").write_text(json.dumps(whole))
+    (tmp_path / "shared.json").write_text(json.dumps({"data": whole}))
+    own, shared = (gl.read_votes(tmp_path / f"{name}.json") for name in ("own", "shared"))
+    assert own.voters == shared.voters
+    np.testing.assert_array_equal(own.votes.codes, shared.votes.codes)
+
+
+def test_many_answers_in_words_are_not_called_scores(tmp_path):
+    lines = [f"{item},{worker},a drawing {item} {worker}" for item in range(60) for worker in "uvw"]
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["item,worker,answer", *lines]) + "\n")
+    with pytest.raises(gl.VotesError, match=r"180 different labels.*votes name one of a few classes"):
+        gl.read_votes(path)

@@ -12,7 +12,7 @@ from importlib import import_module
 from research.experiments.framework import Experiment
 
 BOARDS = ("panels", "classes", "scores", "crowds")
-NAMES = ("artificial", "uci", "dream", *BOARDS, "few_labels", "today", "simulated", "scaling")
+NAMES = ("artificial", "uci", "dream", *BOARDS, "few_labels", "today", "simulated", "promises", "scaling")
 
 
 def find_experiment(name: str) -> Experiment:

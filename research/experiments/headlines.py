@@ -11,7 +11,7 @@ from typing import Any
 from research.experiments.framework import Summary
 from research.experiments.tables import Table
 
-_EACH = 500
+_EACH, _ASKED = 500, 20
 OURS = "L-SML, search (default)"
 Said = tuple[list[str], list[str]]  # what is better, what is not
 
@@ -45,26 +45,59 @@ def _listed(parts: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _panels(summary: Summary) -> Said:
-    """Beside the peers on real panels, from the nearest peer to the farthest."""
-    table = _table(summary, "peers")
-    rows = [row for row in _rows(table) if row["we lead by"] is not None]
+def _board(votes: str) -> Callable[[Summary], Said]:
+    """Return what a leaderboard says: over the plain way, beside the peers, and what is lost to them."""
+
+    def said(summary: Summary) -> Said:
+        ahead, behind = _over_the_plain_way(votes, _table(summary, "leaderboard"))
+        peers = [table for table in summary.tables if table.name == "peers"]
+        rows = [row for table in peers for row in _rows(table) if row["we lead by"] is not None]
+        for lead, found in ((True, ahead), (False, behind)):
+            shown = [
+                f"{row['']} {row['we lead by']:+.1f} on {row['panels']} ({row['we win']} won, {row['it wins']} lost)"
+                for row in rows
+                if (row["we lead by"] > 0) == lead
+            ]
+            if shown:
+                found.append(
+                    f"**{votes}**, points over other packages, on the panels both finished: {_listed(shown)}."
+                )
+        if rows:
+            most = max(rows, key=lambda row: row["points"])
+            behind.append(
+                f"**{votes}**: the largest lead of another package on one panel is {most['points']:.1f} points "
+                f"({most['']} on {most['its largest lead']})."
+            )
+        return ahead, behind
+
+    return said
+
+
+def _over_the_plain_way(votes: str, table: Table) -> Said:
+    """Say by how much the default is above the majority vote or the mean rank."""
+    ours = _row(table, "LatentSML()")
+    column = next(head for head in table.header if head.startswith("over "))
+    interval = f" ({ours['95 % from']:+.1f} to {ours['to']:+.1f})" if "95 % from" in ours else ""
+    text = (
+        f"**{votes}**: {ours[column]:+.1f} points{interval} {column}, {ours['panels']} panels; better by more than "
+        f"half a point on {ours['wins > 0.5']}, worse on {ours['losses > 0.5']}."
+    )
+    return ([text], []) if ours[column] > 0 else ([], [text])
+
+
+def _few_labels(summary: Summary) -> Said:
+    """Say what twenty labels that were asked for add, beside twenty of random items and other ways to use them."""
+    rows = [row for row in _rows(_table(summary, "labels")) if row["labels"] == _ASKED]
     if not rows:
         return [], []
-    leads = [row for row in rows if row["we lead by"] > 0]
-    behind = [row for row in rows if row["we lead by"] <= 0]
-    shown = [
-        f"{row['']} {row['we lead by']:+.1f} on {row['panels']} panels ({row['we win']} won, {row['it wins']} lost)"
-        for row in leads
-    ]
-    lost = [f"{row['it wins']} of {row['panels']} to {row['']}" for row in rows]
-    ahead = [f"**Real votes of two classes**, points of balanced accuracy over {_listed(shown)}."] if shown else []
-    most = max(rows, key=lambda row: row["points"])
-    return ahead, [
-        *(f"{row['']} is ahead in the mean by {-row['we lead by']:.1f} points." for row in behind),
-        f"**Single panels of two classes** are lost by more than half a point to every peer: {_listed(lost)}; by the "
-        f"most {most['points']:.1f} points, to {most['']} on {most['its largest lead']}.",
-    ]
+    asked, *others = rows
+    shown = [f"{row['']} {row['over no labels']:+.1f}" for row in others]
+    text = (
+        f"**{_ASKED} known labels**, points over none: {asked['']} {asked['over no labels']:+.1f} on "
+        f"{asked['panels']} panels; {_listed(shown)}."
+    )
+    best = all(asked["over no labels"] > row["over no labels"] for row in others)
+    return ([text], []) if best else ([], [text])
 
 
 def _today(summary: Summary) -> Said:
@@ -136,7 +169,7 @@ def _artificial(summary: Summary) -> Said:
     ], [
         "**A group of half the voters** is a tie that no votes decide: "
         f"{tie['search above Oracle-L']:.1f} points above "
-        f"it, and {tie['flagged ambiguous %']:.0f} % of the draws say so."
+        f"the model that drew them, and {tie['flagged ambiguous %']:.0f} % of the draws say so."
     ]
 
 
@@ -151,7 +184,11 @@ def _simulated(summary: Summary) -> Said:
 
 
 _SENTENCES: dict[str, Callable[[Summary], Said]] = {
-    "panels": _panels,
+    "panels": _board("Real votes of two classes"),
+    "classes": _board("Real votes of more classes"),
+    "scores": _board("Real grades and scores"),
+    "crowds": _board("Sparse crowds"),
+    "few_labels": _few_labels,
     "today": _today,
     "uci": _uci,
     "dream": _dream,

@@ -211,7 +211,7 @@ def index(records: dict[str, dict[str, Any]], summaries: dict[str, Summary] | No
         "Every method has its defaults and sees no label; truth is for scoring only. Our defaults were chosen with "
         "scores on the real panels in view, those of others were not. "
         "[What to expect of labels](../what-to-expect.md) says how often our own claims hold, "
-        "[beside other packages](../comparison.md) has the code.",
+        "[beside what people do today](../comparison.md) has the code.",
         "",
         "## All pages",
         "",

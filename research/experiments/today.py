@@ -261,7 +261,7 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
             "What people do today with votes, beside `LatentSML()` with its defaults: the same votes, no label seen, "
             "truth for scoring only. An example is a file of `examples/`, simulated and with echoes in it; real "
             f"votes are all panels of two classes of that kind that we have. Peers: {pins}.",
-            "[Beside other packages](../comparison.md) has the code.",
+            "[Beside what people do today](../comparison.md) has the code.",
         ],
         [table for table in tables if table is not None],
         [],

@@ -16,6 +16,7 @@ HINTS = {
     "ambiguous-missing": "pass {missing:0} if -1 and 1 are the classes, {missing:-1} if 0 and 1 are, "
     "{classes:[-1, 0, 1]} for three classes, or {kind:'ordinal'} for three grades",
     "scores": "are these scores? {kind:'scores'} takes numbers",
+    "few-classes": "votes name one of a few classes; name the column of another question by {label}",
     "if-names": "{kind:'labels'} if they are names)",
     "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
     "kind-ordinal": "{kind:'ordinal'} takes them for grades",
@@ -161,7 +162,8 @@ class Note:
 
     def words(self, spell: Spell = in_python) -> str:
         """Return the sentence, its parameters spelt in a given way."""
-        return f"{_worded(self.seen, self.hint, self.arguments, spell)}."
+        said = _worded(self.seen, self.hint, self.arguments, spell)
+        return said if said.endswith("?") else f"{said}."
 
     def __str__(self) -> str:
         return self.words()

@@ -32,9 +32,8 @@ _HOW = (
 @output(f"page to write (default {_PAGE} in this folder)")
 def run(options: Options) -> None:
     """Run the demo."""
-    from goldless.cli.display import line, show, write_json
+    from goldless.cli.display import line, program, show, write_json
     from goldless.cli.output import Progress, check_output, timed, write_output
-    from goldless.cli.program import program
     from goldless.cli.screens import inspect_screen
     from goldless.cli.simulated import claimed_and_true, simulated_panels
     from goldless.cli.work import CHECKING, FITTING, fit

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.cli.display import heading, line, sentence, table, width
-from goldless.cli.program import program
+from goldless.cli.display import heading, line, program, sentence, table, width
 from goldless.cli.small_tables import voter_names
 from goldless.report.sentences import METHODS
 from goldless.votes.votes import Votes

@@ -114,7 +114,8 @@ def reading_options(arguments: Options) -> dict[str, Any]:
         "missing": [*arguments.missing, *(TIES if arguments.tie == "missing" else ())],
         "classes": None if arguments.classes is None else [label.strip() for label in arguments.classes.split(",")],
         "kind": _kind(arguments.kind),
-        "lower_is_positive": _lower_is_positive(arguments.lower_is_positive),
+        # all voters if one is named by nothing, or those named, or none
+        "lower_is_positive": EVERY_VOTER in arguments.lower_is_positive or list(arguments.lower_is_positive) or False,
         "header": False if arguments.no_header else None,
     }
 
@@ -125,11 +126,6 @@ def _kind(given: Sequence[tuple[str, str]]) -> str | dict[str, str]:
     if len(of_all) > 1 or (of_all and len(given) > 1):
         raise ValueError("--kind: say one kind for all voters, or VOTER=KIND for each that is to be read otherwise")
     return of_all[0] if of_all else dict(given) or "auto"
-
-
-def _lower_is_positive(voters: Sequence[str]) -> bool | list[str]:
-    """Return which voters mean positive by low numbers: none, all if no name is given, or those named."""
-    return EVERY_VOTER in voters or list(voters) or False
 
 
 def simple_method(arguments: Options) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from goldless.maths.tree import TreeModel
 from goldless.metrics import balanced_accuracy
 from goldless.shown import Shown
 from goldless.votes.alphabet import LabelRules
-from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
+from goldless.votes.counted import CountedVotes, of_distinct, on_distinct_rows
 from goldless.votes.kinds import NumberRules
 from goldless.votes.source import VoteSource
 from goldless.votes.sparse import MOST_COMPARED
@@ -435,7 +436,7 @@ class VoteEstimator(ABC):
         check_is_fitted(self)
         votes = self._open(X, reset=False, unknown=unknown)
         if isinstance(votes, VoteSource):
-            return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
+            return np.concatenate([answer for answer, _ in votes.rows(partial(of_distinct, of_codes))])
         return on_distinct_rows(votes.codes, votes.n_symbols, of_codes)
 
     def decision_function(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:

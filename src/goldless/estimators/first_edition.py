@@ -88,7 +88,8 @@ def _facts(known: dict[str, Any], n_voters: int) -> Facts | None:
     labels, balance, sensitivity, specificity = known["_known_"]
     confusion = np.full((n_voters, 2, 2), np.nan)
     for voter in np.flatnonzero(~np.isnan(sensitivity)):
-        confusion[voter] = _confusion(specificity[voter], sensitivity[voter])
+        right = np.array([specificity[voter], sensitivity[voter]])
+        confusion[voter] = np.where(np.eye(2, dtype=bool), right[:, None], 1 - right[:, None])
     return Facts(
         rows=known["anchored_rows_"],
         labels=labels,
@@ -104,10 +105,6 @@ def _settled(known: dict[str, Any]) -> Settled | None:
     candidates, weights = known["_settled_"]
     n_known = len(known["anchored_rows_"])
     return Settled(tuple(candidates), weights, np.zeros(len(weights), dtype=np.int64), n_known)
-
-
-def _confusion(specificity: float, sensitivity: float) -> NDArray[np.float64]:
-    return np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
 
 
 def _decode(value: Any, decode: Any) -> Any:

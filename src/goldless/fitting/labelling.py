@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from goldless.fitting.facts import KnownLabels
 from goldless.io.writing import LabelWriter
 from goldless.kernels.threads import row_chunks
 from goldless.metrics import balanced_accuracy_of
-from goldless.votes.counted import DistinctPass, on_distinct_rows
+from goldless.votes.counted import of_distinct, on_distinct_rows
 from goldless.votes.engine import CHUNK_ROWS
 from goldless.votes.rows import Beside
 from goldless.votes.source import VoteSource
@@ -80,7 +81,7 @@ def write_labels(
 def _answers(answer: Answer, votes: Votes | VoteSource) -> Iterator[tuple[NDArray[np.float64], Beside]]:
     """Yield labels and probabilities of blocks of rows, with what stands beside the rows."""
     if isinstance(votes, VoteSource):
-        yield from votes.rows(DistinctPass(answer))
+        yield from votes.rows(partial(of_distinct, answer))
         return
     for rows in row_chunks(votes.n_items, CHUNK_ROWS):
         items = None if votes.items is None else votes.items[rows]

@@ -29,6 +29,7 @@ from goldless.io.readers.base import (
     damaged,
     empty_file,
     refuse_large,
+    same_name,
 )
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import column_of, duplicated
@@ -364,7 +365,8 @@ def _vote_columns(tables: Sequence[pa.Table], item: str) -> list[str] | None:
         return [title for (title,) in others]
     if any(titles != others[0] for titles in others):
         return None
-    seen = [{title: dict(zip(*_texts(table, item, title), strict=True)) for title in others[0]} for table in tables]
+    texts = [{title: list(map(str, table[title].to_pylist())) for title in (item, *others[0])} for table in tables]
+    seen = [{title: dict(zip(text[item], text[title], strict=True)) for title in others[0]} for text in texts]
     asked = [
         title
         for title in others[0]
@@ -375,10 +377,6 @@ def _vote_columns(tables: Sequence[pa.Table], item: str) -> list[str] | None:
     chosen = asked[0] if len(asked) == 1 else label_title(asked)
     rivals = [title for title in asked if title != chosen and chosen is not None and values[title] & values[chosen]]
     return None if chosen is None or rivals else [chosen] * len(tables)
-
-
-def _texts(table: pa.Table, *titles: str) -> list[list[str]]:
-    return [list(map(str, table[title].to_pylist())) for title in titles]
 
 
 def _one_voter_a_file(reads: Sequence[tuple[File, Read]], item: str, votes: Sequence[str]) -> Read:
@@ -453,9 +451,7 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
         raise empty_file(name)
     twice = duplicated(read.table.column_names)
     if twice is not None:
-        raise VotesError(
-            "same-name", f"{name} has two columns named {twice!r}", "own-names", {"file": name, "column": twice}
-        )
+        raise same_name(name, twice)
     if not options.names_columns:
         read = _one_field(_without_row_numbers(read), name)
     read, preset = _apply_preset(read, options, name)

@@ -18,16 +18,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
-from goldless.io.readers.columns import nested_column
+from goldless.io.readers.columns import TOKENS, nested_column
 from goldless.kernels.sparse import SparseCodes, hash_texts
-from goldless.votes.alphabet import MISSING_TOKENS, listed
+from goldless.votes.alphabet import listed
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.sparse import SparseRows
 
 LINES_OF_A_PART = 1 << 21
 _MOST_PARTS = 256
 MOST_LABELS = 126  # classes and words for "no vote", as int8
-_TOKENS = pa.array(sorted(MISSING_TOKENS))
 
 
 class Names:
@@ -90,7 +89,7 @@ def _plain_values(array: Any) -> Any:
     kind = array.type
     if pa.types.is_large_string(kind) or pa.types.is_string(kind):
         trimmed = pc.utf8_trim_whitespace(array).cast(pa.string())
-        return pc.if_else(pc.is_in(trimmed, _TOKENS), pa.scalar(None, pa.string()), trimmed)
+        return pc.if_else(pc.is_in(trimmed, TOKENS), pa.scalar(None, pa.string()), trimmed)
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return array.cast(pa.int64())
     if pa.types.is_floating(kind):

@@ -16,6 +16,7 @@ from goldless.io.readers.columns import column_of
 from goldless.io.roles import column_of_numbers
 from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
+from goldless.plain import is_number
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, distinct_labels, is_missing, short_repr
 from goldless.votes.bins import Bins, Levels, NumberAlphabet, distinct_numbers
 from goldless.votes.kinds import (
@@ -103,21 +104,13 @@ def _as_numbers(values: NDArray, table: LabelTable) -> NDArray[np.float64]:
     try:
         return np.array(flat, dtype=np.float64).reshape(values.shape)
     except (TypeError, ValueError):
-        strange = next(value for value in flat if not _is_number(value))
+        strange = next(value for value in flat if not is_number(value))
         raise VotesError(
             "no-number",
             f"{short_repr(strange)}{table.first_place(strange)} is no number, and the votes are to be numbers",
             "kind-labels",
             {"label": strange},
         ) from None
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def encode_numbers(table: LabelTable, rules: LabelRules, kinds: tuple[str, ...], counts: Counts) -> Votes:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
+from goldless.plain import is_number
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
 from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, judge_labels, ranks_as_codes
 from goldless.words import nearest
@@ -57,6 +58,7 @@ _NOTED_BESIDE = {  # words in names of columns of numbers that stand beside vote
     *("conf", "certainty", "sureness", "trust", "weight", "temperature", "prob", "proba", "probability", "score"),
     *("perplexity"),
 }
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _RARE_WORDS = 0.25  # of the votes: more are no refusals
 _FEW_WORDS = 2  # words among numbers, which may mean that a voter said nothing
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
@@ -195,7 +197,7 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
     left, said = _no_votes(voters, options, table.named)
     voters = [column for column in voters if column not in left]
-    if left and not table.named:  # what is no vote has a name, where votes have none
+    if left and (not table.named or _hardly_share(voters)):  # what is no vote has a name, where votes have none
         raise _stranger(left[0], name)
     scores = are_numbers(voters, options.rules)
     if not scores:
@@ -223,13 +225,21 @@ def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple
         return made, notes
     rest = [column for column in columns if column not in made]
     all_scores = options.rules.numbers.are_numbers or (all(map(is_numeric, rest)) and _are_fractions(rest))
-    strange = [] if all_scores else _metadata(rest)
+    times = [column for column in rest if _are_times(column)]
+    others = [column for column in rest if column not in times]
+    times = times if len(others) >= _ENOUGH_VOTERS else []
+    strange = [] if all_scores else [*times, *_metadata([column for column in rest if column not in times])]
     beside = _noted_beside([column for column in rest if column not in strange]) if named else []
     left = [column for column in rest if column in strange or column in beside]
     if left:
         reasons = ["share no label with the others"] * bool(strange) + ["are noted beside votes"] * bool(beside)
         notes.append(_left_out(left, f"they {' or '.join(reasons)}"))
     return [*made, *left], notes
+
+
+def _are_times(column: Column) -> bool:
+    """Whether a column holds moments, which are no votes."""
+    return bool(column.values) and all(isinstance(v, str) and _TIME.match(v) for v in column.values[:_MOST_WORDS])
 
 
 def _left_out(columns: Sequence[Column], why: str) -> Note:
@@ -303,6 +313,12 @@ def _refuse_what_is_no_vote(voters: list[Column], options: ReadOptions, name: st
             "ignore-others",
             {"file": name},
         )
+
+
+def _hardly_share(columns: Sequence[Column]) -> bool:
+    """Whether two columns are left, and most of their labels are those of one alone."""
+    words = [words_of(column) for column in columns if column.values]
+    return len(words) == 2 and 2 * len(words[0] & words[1]) < len(words[0] | words[1])
 
 
 def _stranger(column: Column, name: str) -> VotesError:
@@ -390,7 +406,11 @@ def _strangers(columns: Sequence[Column]) -> list[Column]:
         number
         for number, column in enumerate(columns)
         if number not in few
-        or (column.values and _is_apart(number, words, few) and _is_no_rule(column, words[number]))
+        or (
+            column.values
+            and all(words[number].isdisjoint(words[other]) for other in few if other != number)
+            and (len(words[number]) >= _OWN_VALUES or bool((column.positions >= 0).all()))  # it is no rule
+        )
     }
     kept = [number for number in range(len(columns)) if number not in apart]
     if not apart:
@@ -403,17 +423,9 @@ def _strangers(columns: Sequence[Column]) -> list[Column]:
     return []
 
 
-def _is_apart(number: int, words: list[set], few: list[int]) -> bool:
-    return all(words[number].isdisjoint(words[other]) for other in few if other != number)
-
-
-def _is_no_rule(column: Column, words: set) -> bool:
-    return len(words) >= _OWN_VALUES or bool((column.positions >= 0).all())
-
-
 def _share_a_scale(columns: Sequence[Column]) -> bool:
     """Whether columns lie in ranges that overlap, as scores of one thing do; words among the numbers do not count."""
-    numbers = [[float(value) for value in column.values if _is_a_number(value)] for column in columns]
+    numbers = [[float(value) for value in column.values if is_number(value)] for column in columns]
     return all(numbers) and max(map(min, numbers)) <= min(map(max, numbers))
 
 
@@ -446,7 +458,7 @@ def are_numbers(
         return True
     draft = rules.alphabet_draft(text=True)
     voted = [[value for value in column.values if not draft.means_missing(value)] for column in filled]
-    words = {value for values in voted for value in values if not _is_a_number(value)}
+    words = {value for values in voted for value in values if not is_number(value)}
     if words:
         if len(words) <= _FEW_WORDS and answers is None:
             _refuse_words_among_numbers(filled, rules, sorted(words, key=str))
@@ -496,7 +508,7 @@ def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
     try:
         values = [np.nan if draft.means_missing(value) else float(value) for value in column.values]
     except (TypeError, ValueError):
-        strange = next(value for value in column.values if not _is_a_number(value) and not draft.means_missing(value))
+        strange = next(value for value in column.values if not is_number(value) and not draft.means_missing(value))
         raise VotesError(
             "no-number",
             f"{short(str(strange))!r} in column {short(column.name)!r} is no number, and the votes are to be numbers",
@@ -504,14 +516,6 @@ def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
             {"column": column.name, "label": strange},
         ) from None
     return np.array([*values, np.nan])[column.positions]
-
-
-def _is_a_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _worst_stranger(columns: Sequence[Column]) -> Column | None:

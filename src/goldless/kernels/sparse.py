@@ -153,13 +153,10 @@ class SparseCodes:
 
     def cast(self, n_symbols: int, counts: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
         """Return the votes of every voter for each symbol, (n_symbols, n_voters); rows count ``counts`` times."""
-        flat = self.symbols.astype(np.int64) * self.n_voters + self.voters
-        found = np.zeros(n_symbols * self.n_voters, dtype=np.int64)
-        if counts is None:
-            found += np.bincount(flat, minlength=len(found))
-        else:
-            np.add.at(found, flat, np.asarray(counts, dtype=np.int64)[self.rows])
-        return found.reshape(n_symbols, self.n_voters)
+        found = np.zeros((n_symbols, self.n_voters), dtype=np.int64)
+        of_rows = np.ones(len(self), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+        _count_cast(self.starts, self.voters, self.symbols, of_rows, found)
+        return found
 
     def voter_hashes(self) -> NDArray[np.uint64]:
         """Return a sum of hashes for each voter that is the same for two voters with the same votes on the same rows.
@@ -226,6 +223,28 @@ def _scatter(starts, voters, symbols, weights, out):
         for vote in range(starts[row], starts[row + 1]):
             for column in range(weights.shape[1]):
                 out[voters[vote], symbols[vote], column] += weights[row, column]
+
+
+@compiled
+def _count_cast(starts, voters, symbols, counts, cast):
+    for row in range(starts.size - 1):
+        for vote in range(starts[row], starts[row + 1]):
+            cast[symbols[vote], voters[vote]] += counts[row]
+
+
+@compiled
+def count_shared(starts, voters, number, counts, shared):
+    """Count the items that numbered voters share with those of each bucket, who have a number with the same end."""
+    n_buckets = shared.shape[1]
+    for row in range(starts.size - 1):
+        for vote in range(starts[row], starts[row + 1]):
+            own = number[voters[vote]]
+            if own < 0:
+                continue
+            for place in range(starts[row], starts[row + 1]):
+                other = number[voters[place]]
+                if other >= 0 and other != own:
+                    shared[own, other & (n_buckets - 1)] += counts[row]
 
 
 @compiled

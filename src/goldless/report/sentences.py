@@ -56,7 +56,8 @@ def headline(facts: Facts) -> str:
     """Return the answer in one sentence."""
     n_voters, worth = facts.votes.n_voters, facts.effective_votes
     if n_voters < _FEW and not facts.groups:
-        return f"{_voters(n_voters)} too few to see who echoes whom."
+        are = "One voter is" if n_voters == 1 else f"{n_voters} voters are"
+        return f"{are} too few to see who echoes whom."
     tested = facts.diagnosis.independence_pvalue
     if not facts.groups and (worth > _AS_GOOD_AS_ALL * n_voters or (tested is not None and tested >= _REJECTED)):
         return facts.diagnosis.dependence
@@ -231,7 +232,3 @@ def _all_of(names: Sequence[str]) -> str:
     """Return all names, each of them short enough to be read."""
     *first, last = map(shortened, names)
     return f"{', '.join(first)} and {last}"
-
-
-def _voters(number: int) -> str:
-    return "One voter is" if number == 1 else f"{number} voters are"

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.plain import plain
 from goldless.votes.kinds import NOTHING_SAID, NumberRules
 
 MISSING = -1
@@ -523,11 +524,6 @@ def _kind(label: Any) -> str:
     if isinstance(label, Number | np.bool_):
         return "numbers"
     return f"values of type {type(label).__name__}"
-
-
-def plain(label: Any) -> Any:
-    """Return a label as Python's own value."""
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def listed(labels: Iterable) -> str:

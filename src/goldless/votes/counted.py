@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import row_chunks
 from goldless.votes.bins import NumberAlphabet
 from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
-from goldless.votes.passes import VotedPass, VoteSums
+from goldless.votes.passes import VoteSums, n_voted
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_all_patterns, count_stream
 from goldless.votes.source import VoteSource
@@ -99,7 +100,7 @@ class CountedVotes:
             return VoteSums.of_table(table)
         n_items = self.sketch.n_voted_items
         if len(voters) < n_voters:
-            n_items = self.engine.sum(VotedPass(voters))
+            n_items = self.engine.sum(partial(n_voted, voters))
         complete = not isinstance(table, SparseRows) and self.sketch.complete
         return VoteSums(table, n_items, self.engine, voters, n_voters, complete)
 
@@ -125,15 +126,9 @@ def on_distinct_rows(codes: Codes, n_symbols: int, function: Callable[[Any], NDA
     return np.concatenate(results)
 
 
-@dataclass(frozen=True)
-class DistinctPass:
-    """A function of rows of codes, of some rows."""
-
-    function: Callable[[NDArray[np.int8]], NDArray]
-
-    def __call__(self, rows: Rows) -> NDArray:
-        """Return the function of every row."""
-        table = rows.distinct()
-        if 2 * table.n_patterns > rows.n_rows:
-            return self.function(rows.codes)
-        return self.function(table.codes)[table.inverse]
+def of_distinct(function: Callable[[NDArray[np.int8]], NDArray], rows: Rows) -> NDArray:
+    """Return a function of every row of codes, computed once for rows that repeat."""
+    table = rows.distinct()
+    if 2 * table.n_patterns > rows.n_rows:
+        return function(rows.codes)
+    return function(table.codes)[table.inverse]

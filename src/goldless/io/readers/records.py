@@ -22,6 +22,7 @@ from goldless.io.readers.base import (
     empty_file,
     too_wide,
 )
+from goldless.words import listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def parse_json(file: File) -> Document:
     data = file.read()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", "replace").encode()
-    lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
+    lines = data.splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not filled:
         raise empty_file(file.name)
@@ -57,7 +58,7 @@ def parse_json(file: File) -> Document:
             if isinstance(first, dict):
                 return Document(file, list(_objects(file.name, filled)), True)
     try:
-        return Document(file, json.loads(data.decode("utf-8-sig")), False)
+        return Document(file, json.loads(data.decode()), False)
     except UnicodeDecodeError:
         raise _bad_line(file.name, _bad_line_number(data), "is not UTF-8 text") from None
     except RecursionError:
@@ -278,12 +279,12 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
     if not plain and dropped:
         raise VotesError(
             "nested",
-            f"{name}: {_listed(dropped)} hold lists without a list of their voters",
+            f"{name}: {listed(dropped, 5, repr)} hold lists without a list of their voters",
             "list-of-voters",
             {"file": name, "column": dropped[0]},
         )
     columns = [arrow_array([_scalar(record.get(title)) for record in flat]) for title in kept]
-    notes = [Note(f"Left out, for they hold lists: {_listed(dropped)}")] if dropped else []
+    notes = [Note(f"Left out, for they hold lists: {listed(dropped, 5, repr)}")] if dropped else []
     return pa.table(columns, names=kept), tuple(notes)
 
 
@@ -311,7 +312,3 @@ def _keys_where(records: Sequence[dict], test: Callable[[Any], bool]) -> tuple[s
 
 def _scalar(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

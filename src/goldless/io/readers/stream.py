@@ -16,11 +16,21 @@ from goldless.errors import Note, VotesError
 from goldless.io.files import MOST_LONG_COLUMNS, find_files, preset_for, without_truth
 from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.numbers import rows_of_numbers, table_of_batch
-from goldless.io.readers.base import HEAD_BYTES, MAX_COLUMNS, Roles, empty_file, open_arrow, packing_of, too_wide
+from goldless.io.readers.base import (
+    MAX_COLUMNS,
+    File,
+    Roles,
+    empty_file,
+    first_line,
+    open_arrow,
+    packing_of,
+    same_name,
+    too_wide,
+)
 from goldless.io.readers.columns import Columns, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
-from goldless.io.readers.text import BLOCK, Layout, bad_encoding, bad_text, layout_of
+from goldless.io.readers.text import Layout, bad_encoding, bad_text, layout_of, long_line
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
 from goldless.io.tables import doubtful_labels, wide_alphabet
 from goldless.io.triples import roles_by_content
@@ -94,14 +104,10 @@ class TableReader:
         except (pa.ArrowException, OSError) as error:
             piece.check()
             if "straddling object" in str(error):
-                raise VotesError(
-                    "field",
-                    f"{piece.path} holds a line of more than {BLOCK:,} bytes",
-                    "open-quote",
-                    {"file": piece.path},
-                ) from None
-            reason = (str(error).splitlines() or [""])[0]
-            raise VotesError("damaged", f"cannot read {piece.path}: {reason}", where={"file": piece.path}) from None
+                raise long_line(piece.path) from None
+            raise VotesError(
+                "damaged", f"cannot read {piece.path}: {first_line(error)}", where={"file": piece.path}
+            ) from None
 
     def _parquet(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
         import pyarrow as pa
@@ -157,8 +163,7 @@ class TableReader:
 
     def layout(self, piece: Piece) -> Layout:
         """Find out how a text is cut."""
-        with open_arrow(piece.path) as stream:
-            return layout_of(stream.read(HEAD_BYTES), piece.path, self.delimiter, self.header, self.encoding)
+        return layout_of(File(piece.path).head, piece.path, self.delimiter, self.header, self.encoding)
 
 
 def _width(kind: Any) -> int:
@@ -174,9 +179,7 @@ def _check_columns(path: str, wanted: list[str], present: list[str]) -> None:
         raise too_wide(path)
     for name in present if wanted is present else wanted:
         if present.count(name) > 1:
-            raise VotesError(
-                "same-name", f"{path} has two columns named {name!r}", "own-names", {"file": path, "column": name}
-            )
+            raise same_name(path, name)
         if name not in present:
             raise _no_column(path, name, "which the first file has")
 
@@ -281,7 +284,8 @@ class LongFiles:
             from pyarrow import parquet
 
             return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
-        return sum(_bytes_of(piece.path) // _BYTES_OF_A_LINE for piece in self.pieces)
+        sizes = (os.path.getsize(p.path) * (_UNPACKED if packing_of(p.path) else 1) for p in self.pieces)
+        return sum(size // _BYTES_OF_A_LINE for size in sizes)
 
     def batches(self, piece: Piece, columns: list[str]) -> Iterator[Any]:
         """Yield the lines of a piece, many at a time."""
@@ -292,11 +296,6 @@ class LongFiles:
         """Return the same table in smaller pieces: row groups of Parquet, whole files of other kinds."""
         pieces = [part for piece in self.pieces for part in list_pieces(piece.path, by_row_group=True) or ()]
         return replace(self, pieces=pieces)
-
-
-def _bytes_of(path: str) -> int:
-    """Return the size of a file, about what it is unpacked."""
-    return os.path.getsize(path) * (_UNPACKED if packing_of(path) else 1)
 
 
 def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReader) -> FileVotes | LongFiles | None:

@@ -24,8 +24,10 @@ from goldless.io.readers.base import (
     Read,
     ReaderOptions,
     empty_file,
+    first_line,
     too_wide,
 )
+from goldless.plain import is_number
 
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
 BLOCK = 1 << 23
@@ -175,6 +177,11 @@ def bad_text(name: str, error: csv.Error) -> VotesError:
     return VotesError("damaged", f"{name} is not a table of votes: {error}", where={"file": name})
 
 
+def long_line(name: str) -> VotesError:
+    """Return the error of text with a line that Arrow does not hold."""
+    return VotesError("field", f"{name} holds a line of more than {BLOCK:,} bytes", "open-quote", {"file": name})
+
+
 def _parse(file: File, layout: Layout, progress: Progress | None) -> pa.Table:
     """Read all columns as text, each distinct text once."""
     titles = [f"{number}" for number in range(len(layout.names))]  # names may occur twice
@@ -199,7 +206,7 @@ def _parse(file: File, layout: Layout, progress: Progress | None) -> pa.Table:
     except pa.ArrowInvalid as error:
         _explain(file, read, layout, error)
         raise VotesError(
-            "damaged", f"{file.name} is not a table of votes: {_line(error)}", where={"file": file.name}
+            "damaged", f"{file.name} is not a table of votes: {first_line(error)}", where={"file": file.name}
         ) from None
 
 
@@ -234,11 +241,9 @@ class _Told:
 def _explain(file: File, read: Any, layout: Layout, error: pa.ArrowInvalid) -> None:
     """Raise what is wrong with text that Arrow refuses, with the line it is in, if that can be told."""
     if "straddling object" in str(error):
-        raise VotesError(
-            "field", f"{file.name} holds a line of more than {BLOCK:,} bytes", "open-quote", {"file": file.name}
-        ) from None
+        raise long_line(file.name) from None
     if "UTF8" in str(error) and layout.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        file.read().decode("utf-8-sig")  # says which byte
+        file.read().decode()  # says which byte
     ragged: list[Any] = []
 
     def strange(row: Any) -> str:
@@ -277,21 +282,13 @@ def _line_of_row(file: File, number: int, layout: Layout) -> int:
         return layout.above + before
 
 
-def _line(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0]
-
-
 def _sample(data: bytes, encoding: str) -> str:
     """Decode the start of a file, up to its last whole line."""
-    text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding, "strict" if _is_whole(data) else "ignore")
+    whole = len(data) < HEAD_BYTES  # else these are the first bytes of more, which may end within a character
+    text = data.decode(encoding, "strict" if whole else "ignore")
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    return text if len(data) < HEAD_BYTES else text[: text.rfind("\n") + 1] or text
-
-
-def _is_whole(data: bytes) -> bool:
-    """Whether these are not the first bytes of more, which may end within a character."""
-    return len(data) < HEAD_BYTES
+    return text if whole else text[: text.rfind("\n") + 1] or text
 
 
 def sniff_delimiter(sample: str) -> str:
@@ -326,7 +323,7 @@ def has_header(head: list[list[str]]) -> bool:
     two fields stand in their own columns again.
     """
     first = [text.strip() for text in head[0]]
-    if all(_is_number(text) for text in first):
+    if all(is_number(text) for text in first):
         return False
     if len(head) < 3:
         return True
@@ -337,11 +334,3 @@ def has_header(head: list[list[str]]) -> bool:
         return again < 2
     named = len(first) > 2 and first[0] not in below and len(columns[0]) == len(head) - 1
     return not all(text in below for text in (first[1:] if named else first))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -28,6 +28,7 @@ from goldless.io.readers.base import (
     Roles,
     damaged,
     empty_file,
+    lacking,
     written_name,
 )
 
@@ -329,10 +330,7 @@ def _lines_of_bcf(file: File) -> Iterator[str]:
     try:
         import pysam
     except ImportError:
-        raise VotesError(
-            *("library", f"{file.name} is BCF, which needs pysam", "install", {"file": file.name}),
-            library="'goldless[vcf]'",
-        ) from None
+        raise lacking(file.name, "BCF", "pysam", "'goldless[vcf]'") from None
     with pysam.VariantFile(file.name) as variants:
         yield from str(variants.header).splitlines()
         yield from (str(record).rstrip("\n") for record in variants)
