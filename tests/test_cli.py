@@ -19,8 +19,7 @@ import pytest
 import goldless as gl
 from goldless.cli import main, output
 from goldless.cli.app import app
-from goldless.cli.display import rendered, sentence, table, wants_colours, write_text
-from goldless.cli.program import program
+from goldless.cli.display import program, rendered, sentence, table, wants_colours, write_text
 from goldless.io.files import read_votes
 from goldless.progress import listening
 from goldless.words import cell_width, clean, shortened

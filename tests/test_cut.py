@@ -174,3 +174,24 @@ def test_magic(data_folder, name, most):
     with np.load(data_folder / f"magic/{name}.npz") as file:
         X, y = file["votes"], file["truth"]
     assert round(100 * (1 - fit(X).score(X, y)), 1) <= most
+
+
+@pytest.mark.parametrize("label", [0, 3, 7, 9])
+def test_the_cut_is_not_moved_into_a_crowd_of_items(label, data_folder):
+    """Four votes an item, one in ten of one class: a cut among items with few votes made half of them positive."""
+    with np.load(data_folder / "panels" / "crowd_music.npz") as panel:
+        votes, truth = panel["votes"].astype(float), panel["truth"] == label
+    X = np.where(votes < 0, np.nan, votes == label)
+    labels, majority = (fit_quietly(learner, X) for learner in (gl.LatentSML(), gl.MajorityVote()))
+    assert recall(labels, truth) > recall(majority, truth) + 0.05
+    assert labels.mean() < 0.25  # it was half
+
+
+def fit_quietly(learner, X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return learner.fit(X).predict(X).astype(bool)
+
+
+def recall(labels, truth):
+    return (labels[truth].mean() + (~labels[~truth]).mean()) / 2

@@ -115,7 +115,7 @@ def test_intervals_hold_the_truth_and_the_estimate(simulated, fitted, diagnosis)
         estimate = getattr(fitted, f"{name}_")
         assert ((ends[:, 0] <= estimate) & (estimate <= ends[:, 1])).all()
         covered = (ends[:, 0] <= getattr(true, name)) & (getattr(true, name) <= ends[:, 1])
-        assert covered.mean() > 0.7  # of 12; coverage is measured in research/benchmarks/diagnosis.py
+        assert covered.mean() > 0.7  # of 12; coverage is measured in research/experiments/promises.py
     low, high = diagnosis.class_balance_model_interval
     assert low <= true.class_balance <= high
 
@@ -470,7 +470,7 @@ def test_a_voter_that_says_nothing_has_no_interval_and_a_reason(simulated):
 
 
 def test_the_pvalue_of_independence_is_uniform(rng):
-    """A rough check; false alarms and power are measured in research/benchmarks/diagnosis.py."""
+    """A rough check; false alarms and power are measured in research/experiments/promises.py."""
     found, alone = [], np.arange(8)
     prior = Dirichlet.of_classes(alone, 2, 1.0, 0.5, 0.5)
     for _ in range(60):

@@ -95,3 +95,16 @@ def test_estimators_explain_items_in_their_order(rng):
     np.testing.assert_array_equal(shuffled.next_voter, why.next_voter[order])
     np.testing.assert_array_equal(shuffled.by_group, why.by_group[order])
     assert np.isnan(X[np.flatnonzero(why.next_voter >= 0), why.next_voter[why.next_voter >= 0]].astype(float)).all()
+
+
+def test_a_count_of_votes_has_no_model_to_explain_them_by():
+    counted = gl.MajorityVote().fit([["a", "b", "a"], ["b", "b", "a"], ["b", "a", "b"]])
+    assert not hasattr(counted, "latent_model_")
+    with pytest.raises(TypeError, match="MajorityVote counts votes, and has no model"):
+        counted.explain([["a", "b", "a"]])
+
+
+def test_few_classes_of_ours_stand_behind_an_estimator():
+    for kind in (gl.LatentSML, gl.MajorityVote, gl.OracleCI):
+        ours = [base for base in kind.__mro__ if base.__module__.startswith("goldless")]
+        assert len(ours) == 3, ours

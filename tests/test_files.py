@@ -129,7 +129,7 @@ def test_repeated_votes_count_once_and_contradictions_are_named():
 def test_a_file_without_a_header():
     table = read("0,1,1\n1,1,0\n0,0,0\n")
     assert table.votes.codes.shape == (3, 3)
-    assert table.votes.voters[0] == "voter 1"
+    assert table.votes.voters[0] == "column 1"
     assert "without a header" in table.how
 
 
@@ -247,7 +247,7 @@ BAD = {
     "long by other names": (
         b"Frage,Wer,Urteil\n"
         + b"".join(b"%d,%s,%s\n" % (i // 3, b"uvw"[i % 3 :][:1], b"ny"[i % 2 :][:1]) for i in range(60)),
-        "if each row is one vote, name its columns by item=..., voter=... and label=...",
+        "pass item='Frage' voter='Wer' label='Urteil', or the first two the other way round",
     ),
     "json array of numbers": (b"[1, 2]", "element 0 of the array is not a JSON object"),
     "empty json array": (b"[]", "is an empty JSON array"),

@@ -340,6 +340,22 @@ def test_only_the_second_game_of_judgebench_is_flipped(tmp_path):
     table_like(table, ["x", "y"], [[0, 1], [2, -1]], ["A>B", "B>A", "tie"])
 
 
+def test_models_of_one_kind_of_judge_are_voters_of_their_own(tmp_path):
+    """As JudgeBench writes them: the kind of judge beside each pair, its model within each judgment."""
+
+    def record(pair, model, decision):
+        judgment = {"judge_model": model, "prompt": "..."}
+        return {
+            "pair_id": pair,
+            "judge_name": "reward_model",
+            "judgments": [{"judgment": judgment, "decision": decision}],
+        }
+
+    for model, decisions in {"m-7b": ("A>B", "B>A"), "m-20b": ("B>A", "B>A")}.items():
+        write(tmp_path, **{f"{model}.jsonl": lines([record(str(i), model, d) for i, d in enumerate(decisions)])})
+    table_like(gl.read_votes(tmp_path), ["reward_model m-20b", "reward_model m-7b"], [[1, 0], [1, 1]], ["A>B", "B>A"])
+
+
 def eval_log(method=zipfile.ZIP_DEFLATED):
     scorers = [{"name": "model_graded_qa", "options": {"model": {"model": f"judge-{j}"}}} for j in "abc"]
     keys = ("model_graded_qa", "model_graded_qa1", "model_graded_qa2")

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import zipfile
 
@@ -467,3 +468,162 @@ def test_scores_in_the_first_column_do_not_name_items(tmp_path, rng):
     path = tmp_path / "scores.csv"
     path.write_text("\n".join(lines) + "\n")
     assert gl.read_votes(path).voters == list(scores)
+
+
+def crowd(rng, n_items=300, n_workers=12, accuracy=0.8):
+    """Return rows of item, worker, label as crowds give them: five votes an item, most of them by few workers."""
+    share = rng.dirichlet(np.full(n_workers, 0.5)) * 0.8 + 0.2 / n_workers
+    truth = rng.integers(3, size=n_items)
+    return [
+        (item, worker, truth[item] if rng.random() < accuracy else rng.integers(3))
+        for item in range(n_items)
+        for worker in rng.choice(n_workers, 5, replace=False, p=share)
+    ]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(("numbers", "shuffled"), [(False, False), (False, True), (True, False)])
+def test_one_vote_a_row_is_seen_by_what_columns_hold(order, named, numbers, shuffled, rng, tmp_path):
+    rows = crowd(rng)
+    if shuffled:
+        rng.shuffle(rows)
+    spelt = "{}" if numbers else "w{}"
+    texts = [(f"{100 + i}", spelt.format(20 + int(w)), f"{label}") for i, w, label in rows]
+    lines = ["\t".join(row[place] for place in order) for row in texts]
+    titles = ["\t".join(["hit", "turker", "said"][place] for place in order)] if named else []
+    path = tmp_path / "labels.txt"
+    path.write_text("\n".join([*titles, *lines]) + "\n")
+    table = gl.read_votes(path)
+    assert (table.n_items, table.n_voters, table.n_votes) == (300, 12, 1500)
+    assert "names the items" in str(table.notes[0])
+    told = gl.read_votes(path, **dict(zip(("item", "voter", "label"), table.how.split("'")[1::2], strict=True)))
+    np.testing.assert_array_equal(told.votes.items, table.votes.items)
+    stream = gl.VoteStream(path, memory_limit=0)
+    labels = gl.MajorityVote().fit(stream).predict(stream)
+    with pytest.warns(gl.VotesWarning, match="names the items"):
+        np.testing.assert_array_equal(labels, gl.MajorityVote().fit(path).predict(table.X))
+
+
+def test_which_column_names_items_is_asked_where_votes_do_not_tell(rng, tmp_path, capsys):
+    """Labels by chance; and labels that agree within the names of a column in which few have most of the votes."""
+    chance = [f"w{worker}\turl{item}\t{rng.choice(['yes', 'no'])}" for item in range(9) for worker in range(9)]
+    often = {worker: 0.95 if worker < 3 else 0.1 for worker in range(30)}
+    torn = [
+        f"w{worker}\turl{item}\t{'yes' if worker % 2 else 'no'}"
+        for item in range(200)
+        for worker in range(30)
+        if rng.random() < often[worker]
+    ]
+    for lines in (chance, torn):
+        path = tmp_path / "labels.tsv"
+        path.write_text("\n".join(lines) + "\n")
+        assert main(["combine", str(path)]) == 1
+        said = capsys.readouterr().err
+        assert "could name the items" in said
+        assert "--item 'column 1' --voter 'column 2' --label 'column 3'" in said
+
+
+def test_grades_in_three_columns_are_no_votes_in_rows(rng, tmp_path):
+    """Few values, many pairs, and even sorted by one of them."""
+    skill = rng.normal(size=80)
+    grades = np.clip(np.round(5 + 2 * skill[:, None] + rng.normal(size=(80, 3))), 0, 10).astype(int)
+    for table in (grades, grades[np.argsort(grades[:, 0], kind="stable")]):
+        path = tmp_path / "grades.csv"
+        path.write_text("a,b,c\n" + "".join(",".join(map(str, row)) + "\n" for row in table))
+        assert gl.read_votes(path).n_voters == 3
+
+
+def test_columns_of_several_questions_are_not_one_panel(tmp_path, rng):
+    mood, light = np.array(["sad", "happy", "angry"]), np.array(["day", "night"])
+    columns = {f"mood_{i}": mood[rng.integers(3, size=50)] for i in range(3)}
+    columns |= {f"light_{i}": light[rng.integers(2, size=50)] for i in range(2)}
+    path = tmp_path / "faces.csv"
+    path.write_text("\n".join([",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]) + "\n")
+    with pytest.raises(gl.VotesError, match=r"answer 2 questions.*'mood_0' and 'mood_1', 'light_0' and 'light_1'"):
+        gl.read_votes(path)
+    assert gl.read_votes(path, ignore=["light_0", "light_1"]).n_voters == 3
+
+
+def test_rules_that_know_one_class_each_answer_one_question(tmp_path, rng):
+    rules = {f"spam_{i}": np.where(rng.random(60) < 0.4, "spam", "") for i in range(3)}
+    rules |= {f"ham_{i}": np.where(rng.random(60) < 0.4, "ham", "") for i in range(3)}
+    path = tmp_path / "rules.csv"
+    path.write_text("\n".join([",".join(rules), *map(",".join, zip(*rules.values(), strict=True))]) + "\n")
+    assert gl.read_votes(path).n_voters == 6
+
+
+def test_more_labels_than_rows_are_no_labels(tmp_path):
+    rows = [["abcdefghijkl"[(2 * i + j) % 12] for j in range(4)] for i in range(8)]
+    path = tmp_path / "events.csv"
+    path.write_text("\n".join(["p,q,r,s", *map(",".join, rows)]) + "\n")
+    with pytest.raises(gl.VotesError, match="different values in 8 rows"):
+        gl.read_votes(path)
+
+
+@pytest.mark.parametrize("truth", ["truth.csv", "gold.txt", "dogs.truth.tsv", "data_gt.csv"])
+def test_a_file_of_truth_beside_answers_is_left_out(truth, tmp_path, rng):
+    rows = crowd(rng)
+    (tmp_path / "answer.csv").write_text("question,worker,answer\n" + "".join(f"{i},{w},{x}\n" for i, w, x in rows))
+    (tmp_path / truth).write_text("question,truth\n" + "".join(f"{i},0\n" for i in range(300)))
+    table = gl.read_votes(tmp_path)
+    assert (table.n_items, table.n_voters) == (300, 12)
+    assert str(table.notes[0]) == f"{truth} was left out, for its name says that it is the truth."
+    stream = gl.VoteStream(tmp_path, memory_limit=0)
+    assert len(gl.MajorityVote().fit(stream).predict(stream)) == 300
+
+
+def test_voters_that_all_say_one_thing_are_named_as_what_is_wrong(tmp_path, capsys):
+    path = tmp_path / "votes.csv"
+    path.write_text("a,b\n" + "yes,no\n" * 5)
+    assert main(["combine", str(path)]) == 1
+    assert "none of 2 voters uses both classes" in capsys.readouterr().err
+
+
+def test_times_are_no_votes(tmp_path, rng):
+    judges = {f"j{i}": np.where(rng.random(30) < 0.5, "yes", "no") for i in range(3)}
+    times = {c: [f"2025-01-30 09:{row:02d}:51 UTC" for row in range(30)] for c in ("created_at", "updated_at")}
+    columns = {**judges, **times}
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join([",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]) + "\n")
+    table = gl.read_votes(path)
+    assert table.voters == list(judges)
+    assert "'created_at', 'updated_at'" in str(table.notes[0])
+
+
+def test_two_columns_that_share_a_word_are_no_panel(tmp_path, rng):
+    """A table of prompts with their kinds, two of which happen to have one name in common."""
+    kinds = {
+        "function": rng.choice(["standard", "contextual", "copyright"], 60),
+        "meaning": rng.choice(["crime", "harm", "illegal", "copyright"], 60),
+        "tags": [f"tag {row}" for row in range(60)],
+    }
+    path = tmp_path / "prompts.csv"
+    path.write_text("\n".join([",".join(kinds), *map(",".join, zip(*kinds.values(), strict=True))]) + "\n")
+    with pytest.raises(gl.VotesError, match=r"column 'tags' .* shares no label with the others"):
+        gl.read_votes(path)
+
+
+def test_promptfoo_as_it_is_shared(tmp_path):
+    def parts(i):
+        rubric = {"type": "llm-rubric"}
+        return [{"pass": (i + j) % 3 > 0, "assertion": {**rubric, "provider": f"m{j}"}} for j in (0, 1)]
+
+    results = [
+        {"prompt": {}, "success": True, "vars": {"q": i}, "gradingResult": {"componentResults": parts(i)}}
+        for i in range(6)
+    ]
+    whole = {"version": 3, "createdAt": "", "results": {"version": 2, "results": results}, "config": {}}
+    (tmp_path / "own.json").write_text(json.dumps(whole))
+    (tmp_path / "shared.json").write_text(json.dumps({"data": whole}))
+    own, shared = (gl.read_votes(tmp_path / f"{name}.json") for name in ("own", "shared"))
+    assert own.voters == shared.voters
+    np.testing.assert_array_equal(own.votes.codes, shared.votes.codes)
+
+
+def test_many_answers_in_words_are_not_called_scores(tmp_path):
+    lines = [f"{item},{worker},a drawing {item} {worker}" for item in range(60) for worker in "uvw"]
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["item,worker,answer", *lines]) + "\n")
+    with pytest.raises(gl.VotesError, match=r"180 different labels.*votes name one of a few classes"):
+        gl.read_votes(path)

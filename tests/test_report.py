@@ -19,7 +19,7 @@ from goldless.fitting.fitted import Alternative
 from goldless.fitting.panels import judge_panels
 from goldless.report import drawing, render_html, summarize
 from goldless.report.items import because
-from goldless.report.rows import Because
+from goldless.report.summary import Because
 from goldless.report.table import packed_votes, vote_bits
 
 HOSTILE = [

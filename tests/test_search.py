@@ -534,3 +534,19 @@ def test_linear_algebra_has_one_thread_during_the_search_and_as_many_as_before_a
     with pytest.raises(MemoryError):
         search_structure(estimate, 500)
     assert n_threads() == before
+
+
+def test_a_search_does_not_go_round_in_circles(monkeypatch):
+    """Cliques of four with no item in common leave much open: moves promise what no fit keeps."""
+    rng = np.random.default_rng(1)
+    codes = np.full((12, 600, 12, 4), -1, dtype=np.int8)
+    for clique in range(12):
+        truth, accuracy = rng.integers(0, 4, 600), rng.uniform(0.4, 0.95, 4)
+        right = rng.random((600, 4)) < accuracy
+        codes[clique, :, clique] = np.where(right, truth[:, None], rng.integers(0, 4, (600, 4)))
+    estimate = PairTables.of(codes.reshape(-1, 48), 4).covariance()
+    looks, best_moves = [], Covariances.best_moves
+    monkeypatch.setattr(Covariances, "best_moves", lambda *inputs: looks.append(1) or best_moves(*inputs))
+    found = search_structure(estimate, 12 * 600)
+    assert found.groups.tolist() == list(range(48))
+    assert len(looks) < 10_000  # 100,000 before

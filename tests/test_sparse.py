@@ -14,10 +14,11 @@ from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.tree import TreeModel
 from goldless.maths.tree_makers import independent_model
 from goldless.report import summarize
+from goldless.votes.engine import MemoryEngine
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.passes import VoteSums, grouped
 from goldless.votes.rows import PatternTable
-from goldless.votes.sparse import SparseRows, joined_sparse
+from goldless.votes.sparse import SparsePairs, SparseRows, joined_sparse
 from goldless.votes.votes import Votes
 from strategies import codes_for, tree_models
 
@@ -306,14 +307,23 @@ def test_the_e_step_of_voters_on_the_hub_is_that_of_plain_sums(n_states, n_voter
         np.testing.assert_allclose(found.log_likelihood, counts @ np.logaddexp.reduce(joint, axis=1))
 
 
-def test_voters_that_share_enough_are_those_of_the_products(rng):
+@pytest.mark.parametrize("streamed", [False, True])
+def test_voters_that_share_enough_are_those_of_the_products(streamed, rng):
     codes = rng.integers(-1, 3, (300, 40)).astype(np.int8)
-    codes[rng.random(codes.shape) < 0.7] = -1
+    codes[rng.random(codes.shape) < rng.uniform(0.4, 0.95, 40)] = -1
     counts = rng.integers(0, 3, len(codes))
     voted = (codes >= 0).astype(float)
     shared = voted.T @ (counts[:, None] * voted)
     np.fill_diagonal(shared, 0)
-    pairs = SparseRows.of(SparseCodes.of(codes), 3, counts).pairs
-    for n_shared in (10, 25, 40):
-        found = pairs._partners(np.arange(40), n_shared)
-        np.testing.assert_array_equal(found, (shared >= n_shared).sum(axis=1))
+    rows = SparseRows.of(SparseCodes.of(codes), 3, counts)
+    pairs = SparsePairs(rows, MemoryEngine([rows]) if streamed else None)
+    for n_shared in (0.5, 10, 25.3, 40, 1000):
+        left = np.arange(40)
+        while True:
+            partners = (shared[np.ix_(left, left)] >= n_shared).sum(axis=1)
+            if (partners >= 2).all():
+                break
+            left = left[partners >= 2]
+        np.testing.assert_array_equal(pairs.sharing(np.arange(40), n_shared, 2, 40), left)
+        if not streamed:
+            assert (pairs._most_partners(np.arange(40), n_shared) >= (shared >= n_shared).sum(axis=1)).all()

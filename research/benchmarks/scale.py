@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import goldless as gl
-from goldless.cli.spark import spark_session
+from goldless.cli.streaming import spark_session
 from goldless.io.encode import encode_votes
 from goldless.votes.counted import CountedVotes
 from research.benchmarks import large
@@ -42,20 +42,23 @@ keep = partial(large.keep, path=large.RECORD.with_name("scale.json"))
 
 
 def crowd(n_votes: int = 100_000_000, n_workers: int = 100_000) -> None:
-    """Merge, fit and label a long table whose lines are in no order."""
+    """Merge, fit and label a long table whose lines are in no order, by two methods."""
 
-    def run(path: Path) -> dict[str, Any]:
+    def run(path: Path, method: str) -> dict[str, Any]:
         stream = gl.VoteStream(path)
         merge, _ = measured(stream.open)
-        fit, model = measured(lambda: gl.LatentSML().fit(stream))
+        fit, model = measured(lambda: getattr(gl, method)().fit(stream))
         label, _ = measured(lambda: model.predict_to(stream, path.with_name("labels.parquet")))
-        return {"merge": merge, "fit": fit, "label": label, "passes": model.n_iter_, "workers": n_workers}
+        return {"merge": merge, "fit": fit, "label": label, "passes": model.n_iter_}
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "votes.parquet"
         shuffled_table(path, n_votes // 5, n_workers)
-        figures, peak = in_fresh_process(lambda: run(path))
-    keep("crowd", n_votes, **figures, peak=peak)
+        methods = {}
+        for method in ("DawidSkene", "LatentSML"):
+            figures, peak = in_fresh_process(partial(run, path, method))
+            methods[method] = {**figures, "peak": peak}
+    keep("crowd", n_votes, workers=n_workers, **methods)
 
 
 def voters(*sizes: int) -> None:

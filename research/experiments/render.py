@@ -9,6 +9,7 @@ from typing import Any
 
 from research.experiments import NAMES, find_experiment
 from research.experiments.framework import Difference, Summary
+from research.experiments.headlines import headlines
 from research.experiments.runner import RECORD, SCHEMA_VERSION
 from research.experiments.store import write_whole
 
@@ -184,9 +185,10 @@ def write_run(record: dict[str, Any], folder: Path) -> list[str]:
 
 def render(records: dict[str, dict[str, Any]], folder: Path) -> list[str]:
     """Write one page for each record and an index of them; return the names of the files."""
-    produced: dict[str, str | bytes] = {"index.md": index(records)}
+    summaries = {name: summary_of(record) for name, record in records.items()}
+    produced: dict[str, str | bytes] = {"index.md": index(records, summaries)}
     for name, record in records.items():
-        summary = summary_of(record)
+        summary = summaries[name]
         produced[f"{name}.md"] = page(record, summary, f"{name}/")
         for table in summary.tables:
             produced[f"{name}/{table.name}.csv"] = table.csv()
@@ -197,22 +199,30 @@ def render(records: dict[str, dict[str, Any]], folder: Path) -> list[str]:
     return sorted(produced)
 
 
-def index(records: dict[str, dict[str, Any]]) -> str:
-    """Return the page that lists the others."""
-    lines = [
-        "# Results",
+def index(records: dict[str, dict[str, Any]], summaries: dict[str, Summary] | None = None) -> str:
+    """Return the first page: what is better than what others do, what is not, and the list of the other pages."""
+    summaries = summaries or {name: summary_of(record) for name, record in records.items()}
+    better, not_better = headlines(summaries)
+    lines = ["# Results", "", _MADE, ""]
+    for title, sentences in (("What is better, by how much, on what", better), ("What is not", not_better)):
+        if sentences:
+            lines += [f"## {title}", "", *(f"- {sentence}" for sentence in sentences), ""]
+    lines += [
+        "Every method has its defaults and sees no label; truth is for scoring only. Our defaults were chosen with "
+        "scores on the real panels in view, those of others were not. "
+        "[What to expect of labels](../what-to-expect.md) says how often our own claims hold, "
+        "[beside what people do today](../comparison.md) has the code.",
         "",
-        _MADE,
+        "## All pages",
         "",
-        "Every page here is written by `python -m research.experiments render` from a record of a run, with the "
-        "paper's figures (Jaffe, Fetaya, Nadler, Jiang and Kluger, *Unsupervised Ensemble Learning with Dependent "
-        "Classifiers*) beside ours. Truth is used for scoring only.",
+        "Each is written from a record of a run, with the figures of the paper (Jaffe, Fetaya, Nadler, Jiang and "
+        "Kluger, *Unsupervised Ensemble Learning with Dependent Classifiers*) beside ours where it has any.",
         "",
         "| page | units | run | agrees with the paper |",
         "|---|---:|---|---:|",
     ]
     for name, record in records.items():
-        differences = summary_of(record).differences
+        differences = summaries[name].differences
         same = sum(not difference.differs for difference in differences)
         agrees = f"{same} of {len(differences)}" if differences else ""
         run = record["run"]

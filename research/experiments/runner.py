@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timezone
 from multiprocessing import connection
 from pathlib import Path
@@ -22,6 +23,7 @@ from research.experiments.store import UnitStore, to_json, write_whole
 
 SCHEMA_VERSION = 1
 RECORD = "record.json"
+_for_good = ExitStack()  # what a worker enters and never leaves
 
 
 def run_experiment(
@@ -171,13 +173,24 @@ def _do(name: str, unit: Unit, settings: Settings) -> tuple[dict[str, Any], floa
     return plain(result), time.perf_counter() - start
 
 
-def _start_worker() -> None:
-    """One thread for each worker, and no worker without its parent."""
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let goldless and numpy use one thread: threads that wait for each other on a busy machine cost CPU time."""
     from threadpoolctl import threadpool_limits
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    before = os.environ.get("GOLDLESS_NUM_THREADS")
     os.environ["GOLDLESS_NUM_THREADS"] = "1"
-    threadpool_limits(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        os.environ.pop("GOLDLESS_NUM_THREADS") if before is None else os.environ.update(GOLDLESS_NUM_THREADS=before)
+
+
+def _start_worker() -> None:
+    """One thread for each worker, and no worker without its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    _for_good.enter_context(one_thread())
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -12,6 +12,7 @@ import goldless as gl
 from research.experiments.figures import Figure, Line, draw_lines, legend_below
 from research.experiments.framework import Experiment, Settings, Summary, Unit
 from research.experiments.measure import measured
+from research.experiments.runner import one_thread
 from research.experiments.tables import Table
 
 _METHODS = {
@@ -67,7 +68,7 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
     n_items, groups = _sizes(unit.parameters["sweep"], unit.parameters["value"], settings.quick)
     X, y = gl.simulate_votes(n_items, groups, group_accuracy=(0.6, 0.9), random_state=seed)
     result: dict[str, Any] = {"n_items": n_items, "n_voters": X.shape[1], "n_groups": len(groups)}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore", UserWarning)
         _warm_up()
         for name, (_, _, make) in _METHODS.items():
@@ -103,7 +104,7 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
     return Summary(
         [
             "CPU seconds to fit and predict, and megabytes by which memory rose meanwhile above the votes "
-            f"themselves; {taken}, one unit at a time, compiled beforehand. Votes are drawn from "
+            f"themselves; {taken}, one thread, one unit at a time, compiled beforehand. Votes are drawn from "
             "the model, so that nearly every row is distinct when there are many voters: real votes repeat more "
             "and are faster."
         ],

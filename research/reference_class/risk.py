@@ -89,6 +89,29 @@ def signs_of(X: NDArray, y: NDArray) -> dict[str, Any] | None:
     return {**asdict(model.fitted_.risk), "true": gl.balanced_accuracy(y, model.predict(X)), "majority": majority}
 
 
+def announced(rows: list[dict]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Return how many disasters the rule announces, and how many others: of the panels, and of those made of them."""
+    risks, failed = _risks(rows), _failed(rows)
+
+    def counts(some: list[str], disaster: bool) -> tuple[int, int]:
+        high = [risks[name].high for name in some if failed[name] == disaster]
+        return sum(high), len(high)
+
+    kinds = {"panels": [name for name in risks if "/" not in name], "made of panels": [n for n in risks if "/" in n]}
+    return {
+        kind: {"disasters": counts(some, True), "others": counts(some, False)} for kind, some in kinds.items() if some
+    }
+
+
+def _risks(rows: list[dict]) -> dict[str, Risk]:
+    return {row["panel"]: Risk(**{field.name: row[field.name] for field in fields(Risk)}) for row in rows}
+
+
+def _failed(rows: list[dict]) -> dict[str, bool]:
+    """Return whether each panel is a disaster."""
+    return {row["panel"]: row["true"] <= row["majority"] - _FAR_BELOW or row["true"] < _TOO_LOW for row in rows}
+
+
 def main(results: Path) -> None:
     """Print the deciles, and what is caught: of the panels themselves, and of those made of them."""
     rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()] if results.exists() else []
@@ -99,8 +122,7 @@ def main(results: Path) -> None:
         rows.append({"panel": name, **signs})
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(rows[-1]) + "\n")
-    risks = {row["panel"]: Risk(**{field.name: row[field.name] for field in fields(Risk)}) for row in rows}
-    failed = {row["panel"]: row["true"] <= row["majority"] - _FAR_BELOW or row["true"] < _TOO_LOW for row in rows}
+    risks, failed = _risks(rows), _failed(rows)
     whole = [name for name in risks if "/" not in name]
     signs = {
         "_ITEMS_PER_VOTER": [risks[name].n_items / risks[name].n_voters for name in whole],
@@ -115,10 +137,8 @@ def main(results: Path) -> None:
     for name in whole:
         if failed[name]:
             sys.stdout.write(f"{name}: {sums[name]:.2f}, {'at risk' if risks[name].high else 'not told'}\n")
-    for kind, some in (("panels", whole), ("made of panels", [name for name in risks if "/" in name])):
-        caught = [risks[name].high for name in some if failed[name]]
-        alarms = [risks[name].high for name in some if not failed[name]]
-        told = f"{sum(caught)} of {len(caught)} disasters, {sum(alarms)} of {len(alarms)} others"
+    for kind, counts in announced(rows).items():
+        told = "{} of {} disasters, {} of {} others".format(*counts["disasters"], *counts["others"])
         sys.stdout.write(f"{kind}: {told}\n")
 
 

@@ -72,6 +72,12 @@ def _by_itself(examples: Examples) -> Examples:
     return replace(examples, location=location, quantiles=QUANTILES_OF_NUMBERS)
 
 
+def examples_of_numbers(rows: list[dict]) -> dict[str, Examples]:
+    """Return the claims on panels of numbers, by kind."""
+    ways = [way for way in WAYS if any(way in row["expected"] for row in rows)]
+    return {**{way: _by_itself(of_labels(rows, way)) for way in ways}, "voter": _by_itself(of_voters(rows))}
+
+
 def main(claims: Path, table: Path) -> None:
     """Add the claims on each panel to a file, then write the table."""
     done = set()
@@ -83,9 +89,7 @@ def main(claims: Path, table: Path) -> None:
             with claims.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
     rows = [json.loads(line) for line in claims.read_text(encoding="utf-8").splitlines()]
-    ways = [way for way in WAYS if any(way in row["expected"] for row in rows)]
-    examples = {**{way: _by_itself(of_labels(rows, way)) for way in ways}, "voter": _by_itself(of_voters(rows))}
-    write_parts(table, {"numbers": part(rows, examples)})
+    write_parts(table, {"numbers": part(rows, examples_of_numbers(rows))})
 
 
 if __name__ == "__main__":

@@ -110,12 +110,9 @@ def quantiles(examples: Examples) -> NDArray[np.float64]:
     return np.interp(examples.quantiles, (np.cumsum(weights) - weights / 2) / weights.sum(), errors[order])
 
 
-def judged(examples: Examples) -> tuple[float, float]:
-    """Return the coverage, panels counting once, and the median width of intervals of families left out.
-
-    Where panels of more than two classes are among them, it is these that are judged.
-    """
-    held, width = np.empty(len(examples.truth)), np.empty(len(examples.truth))
+def left_out(examples: Examples) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return whether the interval of each claim, its family left out, holds the truth, and how wide it is."""
+    held, width = np.empty(len(examples.truth), dtype=bool), np.empty(len(examples.truth))
     for out, rest in examples.families():
         here = examples.take(out)
         location, spread = _predicted(here, regress(rest))
@@ -123,9 +120,26 @@ def judged(examples: Examples) -> tuple[float, float]:
         shares = share_of(ends, here.n_classes[:, None], examples.scale)
         held[out] = (ends[:, 0] <= here.truth) & (here.truth <= ends[:, 1])
         width[out] = shares[:, 1] - shares[:, 0]
-    shown = np.flatnonzero(examples.n_classes > 2) if (examples.n_classes > 2).any() else np.arange(len(held))
-    of_panels = [held[shown][examples.panel[shown] == panel].mean() for panel in np.unique(examples.panel[shown])]
-    return float(np.mean(of_panels)), float(np.median(width[shown]))
+    return held, width
+
+
+def judged_ones(examples: Examples) -> NDArray[np.intp]:
+    """Return the claims that are judged: where panels of more than two classes are among them, it is these."""
+    many = examples.n_classes > 2
+    return np.flatnonzero(many if many.any() else ~many)
+
+
+def judged(examples: Examples) -> tuple[float, float]:
+    """Return the coverage, panels counting once, and the median width of intervals of families left out."""
+    held, width = left_out(examples)
+    shown = judged_ones(examples)
+    return coverage(examples, held, shown), float(np.median(width[shown]))
+
+
+def coverage(examples: Examples, held: NDArray[np.bool_], shown: NDArray[np.intp]) -> float:
+    """Return the share of the claims shown that held: the mean over panels of that of each."""
+    panel = examples.panel[shown]
+    return float(np.mean([held[shown][panel == number].mean() for number in np.unique(panel)]))
 
 
 def claim(examples: Examples) -> dict[str, Any]:
@@ -242,14 +256,31 @@ def part(rows: list[dict], claims: dict[str, Examples]) -> dict[str, Any]:
     }
 
 
-def parts_of_labels(rows: list[dict]) -> dict[str, dict[str, Any]]:
-    """Return the parts of votes of two classes and of more; the latter are learnt from all panels."""
-    two = [row for row in rows if row["n_classes"] == 2]
-    more = [row for row in rows if row["n_classes"] > 2 and row["expected"]["combined"] > 1.1 / row["n_classes"]]
+def examples_of_labels(rows: list[dict]) -> dict[str, dict[str, Examples]]:
+    """Return the claims on votes of two classes and of more, by kind; the latter are learnt from all panels."""
+    two, more = _two(rows), _more(rows)
     of_two = {**{way: of_labels(two, way) for way in WAYS}, "voter": of_voters(two), "class share": of_shares(two)}
     of_all = {**{way: of_labels([*two, *more], way) for way in WAYS}, "voter": of_voters([*two, *more])}
     wider = {name: replace(examples, quantiles=_QUANTILES_OF_MORE) for name, examples in of_all.items()}
-    return {"two classes": part(two, of_two), "more classes": part(more, wider)}
+    return {"two classes": of_two, "more classes": wider}
+
+
+def _two(rows: list[dict]) -> list[dict]:
+    return [row for row in rows if row["n_classes"] == 2]
+
+
+def _more(rows: list[dict]) -> list[dict]:
+    """Return panels of more than two classes of which the model expects more than a guess."""
+    return [row for row in rows if row["n_classes"] > 2 and row["expected"]["combined"] > 1.1 / row["n_classes"]]
+
+
+def parts_of_labels(rows: list[dict]) -> dict[str, dict[str, Any]]:
+    """Return the parts of votes of two classes and of more."""
+    examples = examples_of_labels(rows)
+    return {
+        name: part(some, examples[name])
+        for name, some in (("two classes", _two(rows)), ("more classes", _more(rows)))
+    }
 
 
 def write_parts(table: Path, parts: dict[str, dict[str, Any]]) -> None:

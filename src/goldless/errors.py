@@ -16,6 +16,7 @@ HINTS = {
     "ambiguous-missing": "pass {missing:0} if -1 and 1 are the classes, {missing:-1} if 0 and 1 are, "
     "{classes:[-1, 0, 1]} for three classes, or {kind:'ordinal'} for three grades",
     "scores": "are these scores? {kind:'scores'} takes numbers",
+    "few-classes": "votes name one of a few classes; name the column of another question by {label}",
     "if-names": "{kind:'labels'} if they are names)",
     "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
     "kind-ordinal": "{kind:'ordinal'} takes them for grades",
@@ -34,6 +35,7 @@ HINTS = {
     "drop-columns": "if some columns are no votes, name them in {ignore} or {id_column}",
     "long-or-drop": "if each row is one vote, name its columns by {item}, {voter} and {label}; otherwise name what "
     "is no vote in {ignore}",
+    "items-or-voters": "pass {item:{one}} {voter:{other}} {label:{votes}}, or the first two the other way round",
     "one-role": "name another column by {lacking}",
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
@@ -151,21 +153,17 @@ def _remade(kind: str, seen: str, hint: str | None, where: dict, arguments: dict
 
 @dataclass(frozen=True)
 class Note:
-    """Something that was read in one way and may have been meant in another.
+    """Something that was read in one way and may have been meant in another."""
 
-    Attributes
-    ----------
-    seen, hint, arguments
-        As of a :class:`VotesError`.
-    """
-
+    # seen, hint, arguments: as of a `VotesError`
     seen: str
     hint: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def words(self, spell: Spell = in_python) -> str:
         """Return the sentence, its parameters spelt in a given way."""
-        return f"{_worded(self.seen, self.hint, self.arguments, spell)}."
+        said = _worded(self.seen, self.hint, self.arguments, spell)
+        return said if said.endswith("?") else f"{said}."
 
     def __str__(self) -> str:
         return self.words()

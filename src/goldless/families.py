@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from goldless.spelling import nearest
+from goldless.words import nearest
 
 _PARTS = re.compile(r"[/|:\\]+|\s+|_+|-+|(?<=[a-z])(?=[0-9])")
 _MOSTLY = 0.6  # of the members of a group
@@ -16,13 +16,8 @@ _MOSTLY = 0.6  # of the members of a group
 def families_of(voters: Sequence[str], families: Any = None) -> tuple[str | None, ...]:
     """Return the family of each voter, None where it has none.
 
-    Parameters
-    ----------
-    voters : sequence of str
-        Names of the voters.
-    families : None, "prefix", mapping of voter to family, or one family for each voter
-        "prefix" takes the first part of each name; None does so where that says something: where at least two names
-        share their first part, and not all of them do.
+    ``voters``: names of the voters; ``families``: "prefix" takes the first part of each name; None does so where that
+    says something: where at least two names share their first part, and not all of them do.
     """
     names = [str(voter) for voter in voters]
     if families is None or (isinstance(families, str) and families == "prefix"):

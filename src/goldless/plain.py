@@ -23,6 +23,15 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, or the text of one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def plain_tree(value: Any) -> Any:
     """Turn what an estimator offers into JSON, or leave it out."""
     if is_dataclass(value) and not isinstance(value, type):

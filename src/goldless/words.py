@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 
 _LONGEST_NAME = 40
 _UNTESTED = "cannot be tested"
@@ -92,3 +93,16 @@ def clean(text: str) -> str:
     'a?[31m'
     """
     return "".join("?" if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in text)
+
+
+def nearest(wanted: str, names: Iterable[str]) -> str:
+    """Return a question that offers the name most like the one that is not there, or nothing.
+
+    >>> nearest("Truht", ["item", "truth"])
+    "; did you mean 'truth'?"
+    >>> nearest("colour", ["item", "truth"])
+    ''
+    """
+    by_spelling = {name.casefold().strip(): name for name in names}
+    close = get_close_matches(wanted.casefold().strip(), by_spelling, n=1, cutoff=0.6)
+    return f"; did you mean {by_spelling[close[0]]!r}?" if close else ""

@@ -76,7 +76,7 @@ def _wrong_usage(error: click.UsageError) -> int:
     path = error.ctx.command_path if error.ctx is not None else "goldless"
     message = error.format_message()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:  # click words it in other ways by version
-        from goldless.spelling import nearest
+        from goldless.words import nearest
 
         options = [flag for given in error.ctx.command.get_params(error.ctx) for flag in given.opts]
         message = f"there is no option {error.option_name}{nearest(error.option_name, options)}"

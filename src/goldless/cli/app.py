@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from goldless.cli.options import Help
-from goldless.spelling import nearest
+from goldless.words import nearest
 
 COMMANDS = (
     *("demo", "inspect", "combine", "select", "ask", "audit", "report", "compare", "formats", "simulate"),

@@ -51,11 +51,10 @@ def _draw(options: Options) -> None:
     """Write the items to label, in the order to label them, with all that an estimate needs."""
     import goldless as gl
     from goldless.cli.audit_file import COLUMNS, strata_of
-    from goldless.cli.display import write_json
+    from goldless.cli.display import program, write_json
     from goldless.cli.facts import item_names
     from goldless.cli.labels import formulas_in
     from goldless.cli.output import check_output, write_output
-    from goldless.cli.program import program
     from goldless.cli.work import print_reading, read_and_fit, same_file
     from goldless.io.writing import table_bytes
     from goldless.words import clean
@@ -104,10 +103,9 @@ def _draw(options: Options) -> None:
 def _estimate(options: Options) -> None:
     """Print how good the labels are."""
     from goldless.cli.audit_file import plan_of, read_labels
-    from goldless.cli.display import line, show, write_json
+    from goldless.cli.display import line, program, show, write_json
     from goldless.cli.facts import facts_of
     from goldless.cli.output import Progress
-    from goldless.cli.program import program
     from goldless.cli.screens import audit_screen
     from goldless.cli.work import print_reading, read_and_fit, same_file
     from goldless.words import clean

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 
 import goldless as gl
 from goldless.cli.facts import item_names
+from goldless.cli.small_tables import read_rows
 from goldless.io.files import VotesFile
-from goldless.spelling import nearest
+from goldless.words import nearest
 
 COLUMNS = ("item", "label", "row", "stratum", "stratum_items", "inclusion_probability")
 _UNSURE = ("?", "unsure")
@@ -31,13 +31,8 @@ def _letters(number: int) -> str:
 
 def read_labels(path: str) -> list[dict[str, str]]:
     """Read the lines of a file that ``audit -o`` wrote."""
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as stream:
-            lines = list(csv.DictReader(stream, delimiter="\t" if path.lower().endswith(".tsv") else ","))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ValueError(f"cannot read the labels in {path}: {reason.lower()}") from None
-    lacking = [name for name in COLUMNS if not lines or name not in lines[0]]
+    header, lines = read_rows(path, f"cannot read the labels in {path}")
+    lacking = [name for name in COLUMNS if not lines or name not in header]
     if lacking:
         raise ValueError(
             f"{path} has no column {lacking[0]!r}: an audit needs the file that audit -o wrote, with labels filled "

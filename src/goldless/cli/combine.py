@@ -68,7 +68,7 @@ def _combine(options: Options) -> None:
 
     from goldless.cli import labels
     from goldless.cli.display import write_json
-    from goldless.cli.explain import explanation_columns
+    from goldless.cli.labels import explanation_columns
     from goldless.cli.output import write_output
     from goldless.cli.work import class_names, how_of, notes_of, read_and_fit, shown_classes
     from goldless.io.write_back import Labels, writer_for

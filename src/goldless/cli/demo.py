@@ -27,20 +27,13 @@ _HOW = (
   goldless demo -o demo.html --force
 """,
 )
-@option(
-    "--seed",
-    type=int,
-    default=1,
-    metavar="N",
-    help="seed of the simulated panels (default 1)",
-)
+@option("--seed", type=int, default=1, metavar="N", help="seed of the simulated panels (default 1)")
 @option("--no-open", is_flag=True, help="do not open the page in a browser")
 @output(f"page to write (default {_PAGE} in this folder)")
 def run(options: Options) -> None:
     """Run the demo."""
-    from goldless.cli.display import line, show, write_json
+    from goldless.cli.display import line, program, show, write_json
     from goldless.cli.output import Progress, check_output, timed, write_output
-    from goldless.cli.program import program
     from goldless.cli.screens import inspect_screen
     from goldless.cli.simulated import claimed_and_true, simulated_panels
     from goldless.cli.work import CHECKING, FITTING, fit

@@ -16,10 +16,11 @@ from goldless.words import clean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+import shlex
+from pathlib import Path
 
 _WIDEST, _NARROWEST = 100, 40
 _JOINED = "\u00a0"  # a space at which no line ends
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 _ASCII = str.maketrans(
     {"─": "-", "•": "*", "…": "~", "█": "#", **dict.fromkeys("▏▎▍", " "), **dict.fromkeys("▌▋▊▉", "#")}
 )
@@ -119,8 +120,13 @@ def table(
     return made
 
 
-def bar(share: float, size: int) -> str:
-    """Return a horizontal bar that fills a share of so many columns."""
-    eighths = round(min(max(share, 0.0), 1.0) * size * 8)
-    full, part = divmod(eighths, 8)
-    return "█" * full + (_EIGHTHS[part] if part else "")
+_NAME = "goldless"
+
+
+def program() -> str:
+    """Return ``goldless``, or the path it was called by where the shell would not find that name."""
+    called = sys.argv[0]
+    if Path(called).stem != _NAME or not os.path.exists(called):
+        return _NAME
+    found = shutil.which(_NAME)
+    return _NAME if found is not None and os.path.samefile(found, called) else shlex.quote(called)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 import numpy as np
 
-from goldless.cli.costs import named_voters
-from goldless.cli.names import voter_names
 from goldless.cli.options import Options
+from goldless.cli.small_tables import named_voters, read_rows, voter_names
 from goldless.io.open import VoteStream
-from goldless.spelling import nearest
 from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes, find_items
+from goldless.words import nearest
 
 _LABEL_COLUMNS = ("label", "truth", "gold")
 _SUMS_TO_ONE = 0.005  # shares are written with two digits or more
@@ -72,13 +70,8 @@ def read_anchors(path: str, votes: Votes | VoteSource) -> dict[int, Any]:
 
     The column of labels is called "label", "truth" or "gold"; the item is in the first other column.
     """
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.DictReader(stream, delimiter="\t" if path.lower().endswith(".tsv") else ","))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ValueError(f"cannot read the known labels in {path}: {reason.lower()}") from None
-    header = list(rows[0]) if rows else []
+    columns, rows = read_rows(path, f"cannot read the known labels in {path}")
+    header = columns if rows else []
     label = next((name for name in header if name and name.strip().lower() in _LABEL_COLUMNS), None)
     item = next((name for name in header if name and name != label), None)
     if label is None or item is None:

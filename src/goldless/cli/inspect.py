@@ -23,9 +23,7 @@ from goldless.cli.options import Options, command, fitting, option, reading
 def run(options: Options) -> None:
     """Print the screen."""
     from goldless.cli.display import show, write_json
-    from goldless.cli.numbers import number_lines
-    from goldless.cli.screens import inspect_screen
-    from goldless.cli.variants import call_lines
+    from goldless.cli.screens import call_lines, inspect_screen, number_lines
     from goldless.cli.work import notes_of, read_and_fit, same_file, summary_of
 
     table, model, warned = read_and_fit(options)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from goldless.spelling import nearest
+from goldless.words import nearest
 
 Run = Callable[["Options"], None]
 Decorator = Callable[[Any], Any]

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from goldless.cli.display import line, sentence, table, width
-from goldless.cli.program import program
+import numpy as np
+from numpy.typing import NDArray
+
+from goldless.cli.display import heading, line, program, sentence, table, width
+from goldless.cli.small_tables import voter_names
 from goldless.report.sentences import METHODS
-from goldless.words import cell_width, clean, listed, p_value, percent, percent_interval, shortened
+from goldless.votes.votes import Votes
+from goldless.words import cell_width, class_names, clean, listed, p_value, percent, percent_interval, shortened
 
 _ONE_BY_ONE = 6  # voters; more are listed in two columns
 _EVERYONE_UP_TO = 40  # voters
@@ -355,3 +359,62 @@ def compare_screen(found: dict[str, Any], before: str, after: str) -> list[Any]:
     if hidden > 0:
         parts.append(line(f"and {hidden} more: --json lists them", _QUIET))
     return parts
+
+
+# -- votes that list only what some voters call --------------------------------------------------------------
+
+
+def call_lines(summary: dict[str, Any]) -> list[Any]:
+    """Return how many candidate items nobody called, and for each voter what it finds and what of it is real."""
+    calls = summary["calls"]
+    low, high = calls["unseen_interval"]
+    who = "nobody" if calls["at_least"] == 1 else f"fewer than {calls['at_least']} voters"
+    found = f"about {calls['unseen']:,.0f} (95 % interval {low:,.0f} to {high:,.0f})"
+    if calls["given"]:
+        found = f"{calls['unseen']:,.0f}, as given (the votes say {low:,.0f} to {high:,.0f})"
+    names = [shortened(clean(voter["name"]), 32) for voter in summary["voters"]]
+    width = max(map(cell_width, names))
+    lines = [heading(f"Candidate items that {who} called: {found}"), line(f"  {' ' * width}   sens    PPV")]
+    for name, sensitivity, precision in zip(names, calls["sensitivity"], calls["precision"], strict=True):
+        space = " " * (width - cell_width(name))
+        lines.append(line(f"  {name}{space} {100 * sensitivity:4.0f} % {100 * precision:4.0f} %"))
+    lines.append(sentence("sens: share of real items that it calls; PPV: share of its calls that are real."))
+    return lines
+
+
+# -- voters that give numbers --------------------------------------------------------------------------------
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+_TWO_CLASSES = 0.95
+
+
+def number_lines(model: Any, votes: Votes) -> list[Any]:
+    """Return a line for each voter, and whether the numbers are of two classes or of one scale."""
+    names = [shortened(clean(name), 32) for name in voter_names(votes)]
+    width = max(map(cell_width, names))
+    positive = shortened(clean(class_names(model.classes_.tolist(), True)[1]), 20)
+    lines = [heading(f"Where each voter turns to {positive} (AUC; share of {positive}, low to high)")]
+    facts = zip(names, model.turning_point_, model.direction_, model.auc_, model.severity_, strict=True)
+    for (name, point, direction, auc, severity), emission in zip(facts, model.emission_, strict=True):
+        turn = "never" if np.isnan(point) else f"{'from' if direction >= 0 else 'below'} {point:.4g}"
+        strict = "" if np.isnan(severity) else f"  severity {severity:+.2g}"
+        space = " " * (width - cell_width(name))
+        lines.append(line(f"  {name}{space}  {turn:<12} {auc:.2f}  {_bars(emission)}{strict}"))
+    if model.scale_or_classes_ < _TWO_CLASSES:
+        lines.append(
+            sentence(
+                "These numbers look like one scale rather than two classes: where to cut is your choice "
+                "(--positive-from); labels of about 40 items would set it (--anchors)."
+            )
+        )
+    lines.append(
+        sentence("Accuracies of single voters, tests and effective votes are of votes cut where each voter turns.")
+    )
+    return lines
+
+
+def _bars(emission: NDArray[np.float64]) -> str:
+    """Draw the share of the positive class in each bin, the classes taken as equally frequent."""
+    share = emission[1] / np.maximum(emission.sum(axis=0), 1e-300)
+    return "".join(_BARS[int(min(height * len(_BARS), len(_BARS) - 1))] for height in share)

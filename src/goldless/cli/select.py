@@ -49,11 +49,9 @@ def run(options: Options) -> None:
     """Name a panel."""
     import numpy as np
 
-    from goldless.cli.costs import check_costs, named_voters, read_costs
     from goldless.cli.display import show, write_json, write_text
-    from goldless.cli.families import families_from
-    from goldless.cli.names import voter_names
     from goldless.cli.screens import select_screen
+    from goldless.cli.small_tables import check_costs, families_from, named_voters, read_costs, voter_names
     from goldless.cli.work import how_of, read_and_fit, summary_of
     from goldless.diagnosis.panel_scale import on_one_scale
     from goldless.families import all_of_one

@@ -39,9 +39,8 @@ from goldless.cli.options import POSITIVE, Options, command, imbalance, option, 
 def run(options: Options) -> None:
     """Write simulated votes and their truth."""
     import goldless as gl
-    from goldless.cli.display import line, show, write_json
+    from goldless.cli.display import line, program, show, write_json
     from goldless.cli.output import check_output, write_output
-    from goldless.cli.program import program
     from goldless.io.writing import table_bytes
 
     check_output(options.output, options.force)

@@ -10,14 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from goldless.cli.costs import named_voters
 from goldless.cli.display import line, show
 from goldless.cli.errors import in_options
 from goldless.cli.facts import facts_of
-from goldless.cli.families import families_from
-from goldless.cli.names import voter_names
 from goldless.cli.options import EVERY_VOTER, Options
 from goldless.cli.output import Progress
+from goldless.cli.small_tables import families_from, named_voters, voter_names
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.estimators.latent import LatentSML
 from goldless.estimators.majority import MajorityVote
@@ -27,6 +25,22 @@ from goldless.words import clean
 
 FITTING, CHECKING = "Fitting", "Checking"
 TIES = ("tie", "Tie", "TIE")
+_AS_THEY_ARE = (  # options that have the name and the value of the parameter
+    *(
+        "format",
+        "item",
+        "voter",
+        "label",
+        "table",
+        "question",
+        "pairs",
+        "every_call",
+        "repeats",
+        "id_column",
+        "truth",
+    ),
+    *("positive", "positive_from", "delimiter", "encoding"),
+)
 _REPEATED = (  # options that say how a file is read, in a command to paste
     *("format", "question", "table", "item", "voter", "label", "id_column", "truth", "ignore", "missing", "tie"),
     *("positive", "structure", "positive_from", "delimiter", "encoding", "anchors", "class_balance", "trusted"),
@@ -95,27 +109,14 @@ def how_of(table: VotesFile) -> str:
 def reading_options(arguments: Options) -> dict[str, Any]:
     """Return how a table is to be read, whether into memory or in batches."""
     return {
-        "format": arguments.format,
-        "item": arguments.item,
-        "voter": arguments.voter,
-        "label": arguments.label,
-        "table": arguments.table,
-        "question": arguments.question,
-        "pairs": arguments.pairs,
-        "every_call": arguments.every_call,
-        "repeats": arguments.repeats,
-        "id_column": arguments.id_column,
-        "truth": arguments.truth,
+        **{name: getattr(arguments, name) for name in _AS_THEY_ARE},
         "ignore": list(arguments.ignore),
         "missing": [*arguments.missing, *(TIES if arguments.tie == "missing" else ())],
-        "positive": arguments.positive,
         "classes": None if arguments.classes is None else [label.strip() for label in arguments.classes.split(",")],
         "kind": _kind(arguments.kind),
-        "lower_is_positive": _lower_is_positive(arguments.lower_is_positive),
-        "positive_from": arguments.positive_from,
-        "delimiter": arguments.delimiter,
+        # all voters if one is named by nothing, or those named, or none
+        "lower_is_positive": EVERY_VOTER in arguments.lower_is_positive or list(arguments.lower_is_positive) or False,
         "header": False if arguments.no_header else None,
-        "encoding": arguments.encoding,
     }
 
 
@@ -125,11 +126,6 @@ def _kind(given: Sequence[tuple[str, str]]) -> str | dict[str, str]:
     if len(of_all) > 1 or (of_all and len(given) > 1):
         raise ValueError("--kind: say one kind for all voters, or VOTER=KIND for each that is to be read otherwise")
     return of_all[0] if of_all else dict(given) or "auto"
-
-
-def _lower_is_positive(voters: Sequence[str]) -> bool | list[str]:
-    """Return which voters mean positive by low numbers: none, all if no name is given, or those named."""
-    return EVERY_VOTER in voters or list(voters) or False
 
 
 def simple_method(arguments: Options) -> Any:

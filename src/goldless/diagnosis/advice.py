@@ -166,9 +166,7 @@ def verdict(
         why = "the voters differ in accuracy"
         plain = "some voters are better than others, and the combined labels give them more weight"
     return Verdict(
-        "combined",
-        f"Use the combined labels: {plain}.",
-        f"Use the combined labels, because {why}: {listed}.",
+        "combined", f"Use the combined labels: {plain}.", f"Use the combined labels, because {why}: {listed}."
     )
 
 

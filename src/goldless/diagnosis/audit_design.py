@@ -17,25 +17,16 @@ _TEMPER, _FLOOR = 2.6, 0.1
 
 
 class Design(NamedTuple):
-    """Strata of items, and how many are drawn from each.
+    """Strata of items, and how many are drawn from each."""
 
-    Attributes
-    ----------
-    stratum : ndarray of shape (n_items,)
-        Stratum of every item.
-    block : ndarray of shape (n_strata,)
-        Strata of one block hold items with the same predicted label; all are of one block if labels are too few.
-    size, drawn : ndarray of shape (n_strata,)
-        How many items a stratum has, and how many of them are drawn.
-    planned_error : ndarray of shape (n_strata,)
-        The error rate that it was planned with.
-    """
-
-    stratum: NDArray[np.int64]
+    stratum: NDArray[np.int64]  # (n_items,): stratum of every item
+    # (n_strata,): strata of one block hold items with the same predicted label; all are of one block if labels are
+    # too few
     block: NDArray[np.int64]
+    # size, drawn: (n_strata,): how many items a stratum has, and how many of them are drawn
     size: NDArray[np.int64]
     drawn: NDArray[np.int64]
-    planned_error: NDArray[np.float64]
+    planned_error: NDArray[np.float64]  # (n_strata,): the error rate that it was planned with
 
 
 def margins_of(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:

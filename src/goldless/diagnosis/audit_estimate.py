@@ -21,27 +21,16 @@ _OVERALL = ("accuracy", "balanced_accuracy")
 
 
 class Sample(NamedTuple):
-    """Counts of a labelled stratified sample.
+    """Counts of a labelled stratified sample."""
 
-    Attributes
-    ----------
-    size : ndarray of shape (n_strata,)
-        Items of each stratum.
-    block : ndarray of shape (n_strata,)
-        Strata of one block were made of one predicted label.
-    stratum, predicted, truth : ndarray of shape (n_kinds,)
-        The kinds of labelled items: stratum, code of the label under audit, code of the true label.
-    counts : ndarray of shape (n_kinds,)
-        How many there are of each; need not be whole.
-    n_classes : int
-    """
-
-    size: NDArray[np.int64]
-    block: NDArray[np.int64]
+    size: NDArray[np.int64]  # (n_strata,): items of each stratum
+    block: NDArray[np.int64]  # (n_strata,): strata of one block were made of one predicted label
+    # stratum, predicted, truth: (n_kinds,): the kinds of labelled items: stratum, code of the label under audit, code
+    # of the true label
     stratum: NDArray[np.int64]
     predicted: NDArray[np.int64]
     truth: NDArray[np.int64]
-    counts: NDArray[np.float64]
+    counts: NDArray[np.float64]  # (n_kinds,): how many there are of each; need not be whole
     n_classes: int
 
     @classmethod

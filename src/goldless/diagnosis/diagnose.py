@@ -330,10 +330,7 @@ def _same_wrong_answer(panel: PanelVotes) -> SameWrongAnswer | None:
 
 
 def _expectations(
-    panel: PanelVotes,
-    uncertainty: Uncertainty,
-    optimism: tuple[float, float],
-    tempered: NDArray[np.float64] | None,
+    panel: PanelVotes, uncertainty: Uncertainty, optimism: tuple[float, float], tempered: NDArray[np.float64] | None
 ) -> dict[str, Expectation]:
     """Return what is expected of each way to label.
 

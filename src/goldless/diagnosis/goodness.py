@@ -20,19 +20,8 @@ _LARGEST_DRAW = 10_000  # items; the reference no longer depends on their number
 def fit_pvalue(table: PatternTable, model: TreeModel, rng: np.random.Generator) -> float | None:
     """Return the probability of a covariance as far from the model as this one, if the model is right.
 
-    Parameters
-    ----------
-    table : PatternTable
-        Patterns of distinct voters.
-    model : TreeModel
-        Model fitted to them.
-    rng : Generator
-        Source of the draws from the model.
-
-    Returns
-    -------
-    float or None
-        None if there are as many parameters as pairs of voters, as with three voters.
+    ``table``: patterns of distinct voters; ``model``: model fitted to them; ``rng``: source of the draws from the
+    model. Returns None if there are as many parameters as pairs of voters, as with three voters.
 
     Notes
     -----

@@ -27,43 +27,23 @@ _MOST_OF_GROUP = 1500  # parameters; with more, each row of it is taken as if th
 
 
 class OfState(NamedTuple):
-    """Derivative of the log-likelihood of votes and Y, if Y has one value; zero in all other columns.
+    """Derivative of the log-likelihood of votes and Y, if Y has one value; zero in all other columns."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_columns,)
-        Parameters.
-    values : ndarray of shape (n_rows, n_columns)
-        Derivatives by these.
-    """
-
-    columns: NDArray[np.int64]
-    values: NDArray[np.float64]
+    columns: NDArray[np.int64]  # (n_columns,): parameters
+    values: NDArray[np.float64]  # (n_rows, n_columns): derivatives by these
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreBlock:
-    """What a model says of some patterns.
+    """What a model says of some patterns."""
 
-    Attributes
-    ----------
-    rows : slice
-        The patterns.
-    posterior : ndarray of shape (n_rows, n_classes)
-        Pr(Y | votes).
-    by_state : tuple of OfState
-        For each class, the derivative if Y is that class.
-    latents : ndarray of shape (n_own, n_rows, n_classes, n_classes)
-        Pr(alpha_k = a | Y, votes) of the groups with a latent of their own; the last axis is Y.
-    n_parameters : int
-        Number of parameters.
-    """
-
-    rows: slice
-    posterior: NDArray[np.float64]
-    by_state: tuple[OfState, ...]
+    rows: slice  # the patterns
+    posterior: NDArray[np.float64]  # (n_rows, n_classes): Pr(Y | votes)
+    by_state: tuple[OfState, ...]  # for each class, the derivative if Y is that class
+    # (n_own, n_rows, n_classes, n_classes): Pr(alpha_k = a | Y, votes) of the groups with a latent of their own; the
+    # last axis is Y
     latents: NDArray[np.float64]
-    n_parameters: int
+    n_parameters: int  # number of parameters
 
     @cached_property
     def score(self) -> NDArray[np.float64]:

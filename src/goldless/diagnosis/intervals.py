@@ -27,18 +27,10 @@ _PATTERNS_SHRUNK = 2000
 
 @dataclass(frozen=True, eq=False)
 class ParameterCovariance:
-    """Covariance of parameters that are correlated within parts.
+    """Covariance of parameters that are correlated within parts."""
 
-    Attributes
-    ----------
-    parts : tuple of ndarray
-        Parameters of each part.
-    blocks : tuple of ndarray
-        Their covariance.
-    """
-
-    parts: tuple[NDArray[np.int64], ...]
-    blocks: tuple[NDArray[np.float64], ...]
+    parts: tuple[NDArray[np.int64], ...]  # parameters of each part
+    blocks: tuple[NDArray[np.float64], ...]  # their covariance
 
     def times(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return vectors, one a row, times the covariance."""
@@ -120,10 +112,7 @@ class Uncertainty:
         balanced accuracy that a check of all items would find. How open the truth is comes from log-odds that are
         averaged over the uncertainty of the rates; those of the fitted model are too sure.
 
-        Parameters
-        ----------
-        labels : ndarray of shape (n_ways, n_patterns)
-            Codes of the labels, -1 where a die is thrown.
+        ``labels`` (n_ways, n_patterns): codes of the labels, -1 where a die is thrown.
         """
         scores, counts = self.panel.scores, self.panel.table.counts
         posterior = scores.model.posterior(scores.codes)
@@ -167,12 +156,8 @@ def interval(centre: ArrayLike, error: ArrayLike, estimate: ArrayLike) -> NDArra
 
     A rate nearer to 0 or 1 than its error is moved off by it: there, log-odds say nothing.
 
-    Parameters
-    ----------
-    centre, error : array-like
-        Rates in the middle of the intervals and their standard errors.
-    estimate : array-like
-        The estimates that are reported, which the intervals hold.
+    ``centre`` and ``error``: rates in the middle of the intervals and their standard errors; ``estimate``: the
+    estimates that are reported, which the intervals hold.
     """
     edge = np.clip(error, 1e-9, 0.5)
     rates = np.clip(np.asarray(centre, dtype=np.float64), edge, 1 - edge)

@@ -17,20 +17,11 @@ from goldless.maths.tree import TreeModel
 
 @dataclass(frozen=True, eq=False)
 class KnownFacts:
-    """The facts of a fit, on the patterns and the voters of a diagnosis.
+    """The facts of a fit, on the patterns and the voters of a diagnosis."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_patterns,)
-        Codes of known labels, -1 where none is known.
-    class_prior : ndarray of shape (n_classes,) or None
-        Known Pr(Y).
-    confusion : ndarray of shape (n_core, n_classes, n_classes)
-        Known Pr(vote | Y) of the core voters, NaN where unknown.
-    """
-
-    labels: NDArray[np.int8]
-    class_prior: NDArray[np.float64] | None
+    labels: NDArray[np.int8]  # (n_patterns,): codes of known labels, -1 where none is known
+    class_prior: NDArray[np.float64] | None  # (n_classes,): known Pr(Y)
+    # (n_core, n_classes, n_classes): known Pr(vote | Y) of the core voters, NaN where unknown
     confusion: NDArray[np.float64]
 
     @classmethod

@@ -17,12 +17,7 @@ def on_one_scale(model: Any, panels: Iterable[Panel], expected: float) -> list[P
     A model thinks too well of panels that it chose itself. What is expected of all voters has been corrected for it,
     so what every panel has above chance changes by the same factor; panels keep their order and their side of chance.
 
-    Parameters
-    ----------
-    model : fitted estimator with panels
-    panels : iterable of Panel
-    expected : float
-        Balanced accuracy expected of the combined labels of all voters.
+    ``expected``: balanced accuracy expected of the combined labels of all voters.
     """
     fitted: Fitted = model.fitted_
     (whole,) = judge_panels(fitted, [range(fitted.n_voters)])

@@ -53,31 +53,19 @@ class Claim:
 
     On the scale of the claim the truth is ``location @ features`` plus an error whose size is
     ``exp(spread @ features)``; 90 % of the errors, so scaled, are between ``low`` and ``high``.
-
-    Attributes
-    ----------
-    scale : {"share", "log-odds"}
-        See :func:`on_scale`.
-    location, spread : mapping of str to float
-        Coefficients by name of the feature; "one" is the constant.
-    low, high : float
-        Quantiles of the scaled errors on families of panels that were left out.
-    covered : float
-        Share of panels (of voters, in the mean over panels) whose truth the interval held, their family left out.
-    width : float
-        Median width of these intervals.
-    n_panels : int
-        Number of panels behind it.
     """
 
-    scale: str
+    scale: str  # {"share", "log-odds"}: see `on_scale`
+    # location, spread: coefficients by name of the feature; "one" is the constant
     location: Mapping[str, float]
     spread: Mapping[str, float]
+    # low, high: quantiles of the scaled errors on families of panels that were left out
     low: float
     high: float
+    # share of panels (of voters, in the mean over panels) whose truth the interval held, their family left out
     covered: float
-    width: float
-    n_panels: int
+    width: float  # median width of these intervals
+    n_panels: int  # number of panels behind it
 
     def interval(self, features: Mapping[str, ArrayLike], n_classes: int) -> NDArray[np.float64]:
         """Return the 90 % interval of shares, shape (..., 2)."""
@@ -101,33 +89,20 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ReferenceClass:
-    """What was claimed of real panels of one kind (two classes, more, numbers), and what was true.
+    """What was claimed of real panels of one kind (two classes, more, numbers), and what was true."""
 
-    Attributes
-    ----------
-    panels : tuple of str
-        Names of the panels that intervals and comparisons were judged on. Claims on more than two classes were
-        learnt from panels of two as well (``Claim.n_panels``).
-    claims : mapping of str to Claim
-        By way to label ("combined", "Dawid-Skene", "majority vote", "voter thought best", "panel"), and "voter" and,
-        of two classes, "class share".
-    comparisons : mapping of str to Comparison
-        By way to label, against the combined labels.
-    """
-
+    # names of the panels that intervals and comparisons were judged on. Claims on more than two classes were learnt
+    # from panels of two as well (`Claim.n_panels`)
     panels: tuple[str, ...]
+    # by way to label ("combined", "Dawid-Skene", "majority vote", "voter thought best", "panel"), and "voter" and, of
+    # two classes, "class share"
     claims: Mapping[str, Claim]
-    comparisons: Mapping[str, Comparison]
+    comparisons: Mapping[str, Comparison]  # by way to label, against the combined labels
 
     def of_labels(self, way: str, own: float, majority: float, n_classes: int) -> tuple[float, float]:
         """Return the interval of the balanced accuracy of a way to label.
 
-        Parameters
-        ----------
-        way : str
-        own, majority : float
-            What the model expects of it, and of the majority vote.
-        n_classes : int
+        ``own`` and ``majority``: what the model expects of it, and of the majority vote.
         """
         features = {
             "own": log_odds_above_chance(own, n_classes),

@@ -14,10 +14,9 @@ from scipy.spatial.distance import squareform
 
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.known import KnownFacts, row_labels
-from goldless.estimators.base import check_is_fitted
+from goldless.estimators.base import VoteEstimator, check_is_fitted, check_is_model
 from goldless.estimators.cut_numbers import CutVotes, Said
 from goldless.estimators.majority import MajorityVote
-from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.core import as_counts
 from goldless.fitting.crowd import looked_at
@@ -49,46 +48,24 @@ LARGEST_SEARCHED = 200  # voters; with more the groups are not searched again
 
 @dataclass(frozen=True)
 class PanelVotes:
-    """A fitted model and its votes.
+    """A fitted model and its votes."""
 
-    Attributes
-    ----------
-    model : TreeEstimator
-        The fitted estimator.
-    votes : Votes
-        The votes, encoded.
-    table : PatternTable
-        Patterns of all voters; items with a known label make patterns of their own.
-    voters : ndarray of shape (n_core,)
-        Columns of the voters that carry information of their own: neither copies nor constant.
-    known : KnownFacts
-        What the model was told besides the votes.
-    weights : ndarray of shape (n_items,) or None
-        How many items each row stands for.
-    columns : ndarray of shape (n_voters,) or None
-        Which voters of the model these are, if some are left out.
-    unseen : str
-        Why what is seen of a crowd says little of its labels, in words.
-    said : Said or None
-        What the numbers of every pattern say, if the votes are numbers that were cut.
-    """
-
-    model: TreeEstimator
-    votes: Votes
-    table: PatternTable
+    model: VoteEstimator  # the fitted estimator
+    votes: Votes  # the votes, encoded
+    table: PatternTable  # patterns of all voters; items with a known label make patterns of their own
+    # (n_core,): columns of the voters that carry information of their own: neither copies nor constant
     voters: NDArray[np.int64]
-    known: KnownFacts
-    weights: NDArray[np.int64] | None = None
-    columns: NDArray[np.int64] | None = None
-    unseen: str = ""
-    said: Said | None = None
+    known: KnownFacts  # what the model was told besides the votes
+    weights: NDArray[np.int64] | None = None  # (n_items,): how many items each row stands for
+    columns: NDArray[np.int64] | None = None  # (n_voters,): which voters of the model these are, if some are left out
+    unseen: str = ""  # why what is seen of a crowd says little of its labels, in words
+    said: Said | None = None  # what the numbers of every pattern say, if the votes are numbers that were cut
 
     @classmethod
     def of(cls, model: Any, X: Any, sample_weight: ArrayLike | None = None) -> PanelVotes:
         """Check and encode."""
         check_is_fitted(model)
-        if not isinstance(model, TreeEstimator):
-            raise TypeError(f"a diagnosis needs a model of the voters such as LatentSML, not {type(model).__name__}")
+        check_is_model(model, "a diagnosis")
         fitted = model.fitted_
         said = X.said if isinstance(X, CutVotes) else None
         votes = encode_votes(X, classes=fitted.classes, missing=model.missing)

@@ -48,26 +48,14 @@ def why_not_searched_again(panel: PanelVotes) -> str:
 
 
 class Resampled(NamedTuple):
-    """What varies when the items are resampled.
+    """What varies when the items are resampled."""
 
-    Attributes
-    ----------
-    worth : ndarray of shape (n_resamples, n_classes + 1)
-        Effective votes: in each class, pooled.
-    uniqueness : ndarray of shape (n_resamples, n_core)
-        Share of each voter that is its own.
-    one_more : ndarray of shape (n_resamples, n_groups)
-        What one more voter like those of each group of two or more would add.
-    correlation_error : ndarray of shape (n_core, n_core)
-        Standard error of the pooled correlations.
-    optimism : tuple of float
-        By how much a model expects too much of the labels it makes itself, and of the voter it takes for the best.
-    """
-
-    worth: NDArray[np.float64]
-    uniqueness: NDArray[np.float64]
+    worth: NDArray[np.float64]  # (n_resamples, n_classes + 1): effective votes: in each class, pooled
+    uniqueness: NDArray[np.float64]  # (n_resamples, n_core): share of each voter that is its own
+    # (n_resamples, n_groups): what one more voter like those of each group of two or more would add
     one_more: NDArray[np.float64]
-    correlation_error: NDArray[np.float64]
+    correlation_error: NDArray[np.float64]  # (n_core, n_core): standard error of the pooled correlations
+    # by how much a model expects too much of the labels it makes itself, and of the voter it takes for the best
     optimism: tuple[float, float]
 
 

@@ -17,22 +17,13 @@ _FEWEST, _MOST = 4, 150  # voters; with more the path takes longer than all the 
 
 
 class ResidualPath(NamedTuple):
-    """Residuals by number of groups.
+    """Residuals by number of groups."""
 
-    Attributes
-    ----------
-    path : dict of int to float
-        Residual of Algorithm 2 for each number of groups; empty for fewer than 4 or more than 150 voters,
-        and for more than two classes.
-    n_groups : int
-        Number of groups of the grouping that is used, a voter that is alone counted as one.
-    residual : float or None
-        Its residual; None for fewer than 4 voters, and for more than two classes.
-    """
-
+    # residual of Algorithm 2 for each number of groups; empty for fewer than 4 or more than 150 voters, and for more
+    # than two classes
     path: dict[int, float]
-    n_groups: int
-    residual: float | None
+    n_groups: int  # number of groups of the grouping that is used, a voter that is alone counted as one
+    residual: float | None  # its residual; None for fewer than 4 voters, and for more than two classes
 
 
 def residual_path(
@@ -43,13 +34,8 @@ def residual_path(
     Copies of other voters, and voters that always say the same, are left out. The path is that of the paper, which is
     for two classes: of more there is none.
 
-    Parameters
-    ----------
-    latent : TreeModel
-    covariance : ndarray of shape (n_voters, n_voters)
-        Covariance of the votes.
-    known : mapping of int to float, optional
-        The path, if the groups were found along it.
+    ``covariance`` (n_voters, n_voters): covariance of the votes; ``known``: the path, if the groups were found along
+    it.
     """
     own = latent.copy_of == np.arange(latent.n_voters)
     voters = np.flatnonzero(own & (np.diag(covariance) > 0))

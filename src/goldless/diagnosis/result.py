@@ -407,17 +407,12 @@ class Diagnosis(Shown):
 
 @dataclass(frozen=True, eq=False)
 class FreeEstimates:
-    """Estimates without a prior on the class balance, with standard errors: what :func:`goldless.compare` compares.
+    """Estimates without a prior on the class balance, with standard errors: what `compare` compares."""
 
-    Attributes
-    ----------
-    recall, recall_error : ndarray of shape (n_voters, n_classes)
-        NaN for a voter that says nothing.
-    class_prior, class_prior_error : ndarray of shape (n_classes,)
-    """
-
+    # recall, recall_error: (n_voters, n_classes): NaN for a voter that says nothing
     recall: NDArray[np.float64]
     recall_error: NDArray[np.float64]
+    # class_prior, class_prior_error: (n_classes,)
     class_prior: NDArray[np.float64]
     class_prior_error: NDArray[np.float64]
 

@@ -45,14 +45,8 @@ def expected_balanced_accuracy(
 ) -> float:
     """Return the balanced accuracy of labels if the posterior of the fitted model is right.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_patterns,)
-        Codes of the labels, -1 where a die is thrown.
-    posterior : ndarray of shape (n_patterns, n_classes)
-        Pr(Y | votes).
-    counts : ndarray of shape (n_patterns,)
-        Items with each pattern.
+    ``labels`` (n_patterns,): codes of the labels, -1 where a die is thrown; ``posterior`` (n_patterns, n_classes):
+    Pr(Y | votes); ``counts`` (n_patterns,): items with each pattern.
     """
     items = counts[:, None] * posterior
     right = (label_shares(labels, posterior.shape[1]) * items).sum(axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import LabelsAtRiskWarning, warn_user
 from goldless.estimators.persistence import save_estimator
+from goldless.fitting.calibration import Calibration
 from goldless.fitting.core import FitVotes, as_counts, reduce_votes
+from goldless.fitting.explain import Explanation, explain_codes, explain_source
 from goldless.fitting.facts import NO_LABELS, KnownLabels
-from goldless.fitting.fitted import Fitted, Unseen
+from goldless.fitting.fitted import Convergence, Fitted, Unseen, probabilities
 from goldless.fitting.labelling import Written, write_labels
 from goldless.fitting.number_facts import auc_of, direction_of, emission_of, severity_of, turning_point_of
 from goldless.io.encode import encode_by, encode_by_bins, policy
 from goldless.io.open import as_stream
+from goldless.kernels.sparse import SparseCodes
+from goldless.maths.tree import TreeModel
 from goldless.metrics import balanced_accuracy
+from goldless.shown import Shown
 from goldless.votes.alphabet import LabelRules
-from goldless.votes.counted import CountedVotes, DistinctPass, on_distinct_rows
+from goldless.votes.counted import CountedVotes, of_distinct, on_distinct_rows
 from goldless.votes.kinds import NumberRules
 from goldless.votes.source import VoteSource
+from goldless.votes.sparse import MOST_COMPARED
 from goldless.votes.unseen import count_listed
 from goldless.votes.votes import Votes
 
@@ -31,7 +38,8 @@ from goldless.votes.votes import Votes
 class VoteEstimator(ABC):
     """Base of all estimators: everything that was learnt is in ``fitted_``. Think twice before adding to it.
 
-    It knows nothing of scikit-learn, which takes a second to import: :mod:`goldless.estimators.learners` adds that.
+    It does not import scikit-learn, which takes a second: the public estimators (:mod:`goldless.estimators.learners`)
+    are these with ``BaseEstimator`` behind them.
     """
 
     missing: Any
@@ -40,6 +48,7 @@ class VoteEstimator(ABC):
     kind: Any
     lower_is_positive: Any
     positive_from: Any
+    decision: str | None
     tol: float
     fitted_: Fitted
 
@@ -47,6 +56,9 @@ class VoteEstimator(ABC):
     _voters_to_judge = 0  # with fewer it fits, and says that accuracies are a guess
     _merges_copies = False
     _two_classes_only = ""  # what is for two classes only, in a sentence
+    _needs_truth = False
+    _is_model = True  # whether what is learnt is a model of the voters, and no count of votes
+    _decisions: tuple = ("ml", "map")
 
     # -- what was learnt ------------------------------------------------------------------------------------
 
@@ -129,6 +141,35 @@ class VoteEstimator(ABC):
         """Estimated class imbalance b = Pr(Y positive) - Pr(Y negative) (two classes)."""
         return self._of_two("imbalance_").model.imbalance
 
+    @property
+    def latent_model_(self) -> TreeModel:
+        """The fitted model of all voters, its states the classes."""
+        fitted = self._of_fit("latent_model_")
+        if not self._is_model:
+            raise AttributeError(f"{type(self).__name__} counts votes, and has no latent_model_")
+        return fitted.model
+
+    @property
+    def log_likelihood_(self) -> float:
+        """Log-likelihood of the votes where EM ended."""
+        return self._ended("log_likelihood_").log_likelihood
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of passes of EM."""
+        return self._ended("n_iter_").n_iter
+
+    @property
+    def converged_(self) -> bool:
+        """Whether EM converged."""
+        return self._ended("converged_").converged
+
+    def _ended(self, name: str) -> Convergence:
+        ended = self._of_fit(name).convergence
+        if ended is None:
+            raise AttributeError(f"{name}: there was no EM")
+        return ended
+
     def _of_two(self, name: str) -> Fitted:
         """Return what was learnt of two classes; of more an attribute is not there."""
         fitted = self._of_fit(name)
@@ -193,8 +234,11 @@ class VoteEstimator(ABC):
 
     # -- reading votes --------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:  # noqa: B027 - some take every parameter
+    def _check_parameters(self) -> None:
         """Refuse parameters that no votes could mend."""
+        if self.decision not in self._decisions:
+            known = [repr(decision) for decision in self._decisions]
+            raise ValueError(f"decision must be {', '.join(known[:-1])} or {known[-1]}, got {self.decision!r}")
 
     def _read(self, X: Any, *, reset: bool, unknown: str = "error") -> Votes:
         """Encode votes in memory; later than at fit, check them against the fit."""
@@ -344,13 +388,34 @@ class VoteEstimator(ABC):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
         """Learn from votes."""
 
-    @abstractmethod
-    def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Return what decides for rows of codes, a column for each class; only differences matter."""
+    @property
+    def _decides_by(self) -> str | None:
+        """How labels are decided."""
+        return self.decision
 
-    @abstractmethod
+    def _evidence(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Return what rows of codes say of each class: the log-likelihood."""
+        return self.fitted_.log_likelihood(codes)
+
+    def _deciding(self, codes: NDArray[np.int8], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what decides for rows of codes, a column for each class; only differences matter."""
+        fitted, by = self.fitted_, self._decides_by
+        if by == "map":
+            return fitted.log_posterior(evidence, fitted.printed)
+        if by == "mean" and fitted.cut is not None:
+            return fitted.cut.log_odds(fitted, codes, evidence)
+        return evidence
+
+    def _printed(self, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Pr(class | votes), shape (n_rows, n_classes)."""
+        return probabilities(self.fitted_.log_posterior(evidence, self.fitted_.printed))
+
+    def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+        self._check_parameters()
+        return self._deciding(codes, self._evidence(codes))
+
     def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Return Pr(class | votes) for rows of codes, shape (n_rows, n_classes)."""
+        return self._printed(self._evidence(codes))
 
     def _label(self, codes: NDArray[np.int8]) -> NDArray:
         """Return the labels of rows of codes."""
@@ -358,8 +423,8 @@ class VoteEstimator(ABC):
 
     def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return the code of the label and the probability of every class, shape (n_rows, 1 + n_classes)."""
-        label = self.fitted_.decide(self._log_odds(codes))
-        return np.column_stack([label, self._probability(codes)])
+        evidence = self._evidence(codes)
+        return np.column_stack([self.fitted_.decide(self._deciding(codes, evidence)), self._printed(evidence)])
 
     def _warn_of_risk(self) -> None:
         """Warn if labels of votes like those of the fit went badly wrong more often than others."""
@@ -371,7 +436,7 @@ class VoteEstimator(ABC):
         check_is_fitted(self)
         votes = self._open(X, reset=False, unknown=unknown)
         if isinstance(votes, VoteSource):
-            return np.concatenate([answer for answer, _ in votes.rows(DistinctPass(of_codes))])
+            return np.concatenate([answer for answer, _ in votes.rows(partial(of_distinct, of_codes))])
         return on_distinct_rows(votes.codes, votes.n_symbols, of_codes)
 
     def decision_function(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
@@ -401,12 +466,32 @@ class VoteEstimator(ABC):
         self._warn_of_risk()
         return self._on_patterns(X, self._label, unknown)
 
-    def predict_proba(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: Any, calibration: tuple | None = None, *, unknown: str = "error"
+    ) -> NDArray[np.float64]:
         """Return Pr(class | votes) of every item, columns in the order of ``classes_``.
 
-        A label that the fit never saw is an error, or no vote if ``unknown`` is "missing".
+        The class balance enters here whatever the ``decision``, so unless that is "map" the most probable class need
+        not be the predicted one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_voters)
+            Votes in the classes known from fit; items need not be those of the fit.
+        calibration : (temper, class_balance), optional
+            A factor on the log-likelihood of the votes and the class balance to count with, as in
+            ``goldless.diagnose(model, X).calibration``; by default ``calibration_`` where the model has it, and
+            otherwise 1 and the class balance of the model.
+        unknown : {"error", "missing"}, default="error"
+            What a label is that the fit never saw: an error that names its place, or no vote.
         """
-        return self._on_patterns(X, self._probability, unknown)
+        if calibration is None:
+            return self._on_patterns(X, self._probability, unknown)
+
+        def calibrated(codes: NDArray[np.int8]) -> NDArray[np.float64]:
+            return probabilities(self.fitted_.log_posterior(self._evidence(codes), Calibration(*calibration)))
+
+        return self._on_patterns(X, calibrated, unknown)
 
     def predict_frame(self, X: Any, *, unknown: str = "error") -> Any:
         """Return label and probabilities of every item as a pandas frame with the index of X.
@@ -476,6 +561,43 @@ class VoteEstimator(ABC):
         votes = self._open(X, reset=False, unknown=unknown)
         return write_labels(self._answer, votes, self.fitted_.classes, path, known)
 
+    def explain(self, X: Any, *, unknown: str = "error") -> Explanation:
+        """Return why items get their labels: log-odds by group of voters, and what one more vote would tell.
+
+        Parameters
+        ----------
+        X : array-like, frame or source of shape (n_items, n_voters)
+            Votes in the classes known from fit; items need not be those of the fit. A source is gone through once.
+        unknown : {"error", "missing"}, default="error"
+            What a label is that the fit never saw: an error that names its place, or no vote.
+
+        Examples
+        --------
+        >>> import goldless as gl
+        >>> X, _ = gl.simulate_votes(2_000, groups=[1] * 9, missing_rate=0.2, random_state=0)
+        >>> model = gl.DawidSkene().fit(X)
+        >>> why = model.explain(X[:3])
+        >>> bool(np.allclose(why.prior + why.by_group.sum(axis=1), why.log_odds))
+        True
+        >>> why.neediest(1)                                      # the item that one more vote would help most
+        array([0])
+        >>> why.next_voter                                       # whose vote; -1: all have voted, a new voter's
+        array([-1,  3,  1])
+        """
+        check_is_fitted(self)
+        if not self._is_model:
+            raise TypeError(f"{type(self).__name__} counts votes, and has no model to explain them by")
+        votes, fitted = self._open(X, reset=False, unknown=unknown), self.fitted_
+        sparse = votes.lists if isinstance(votes, VoteSource) else isinstance(votes.codes, SparseCodes)
+        if sparse and votes.n_voters > MOST_COMPARED:
+            raise ValueError(
+                f"explain says what each of up to {MOST_COMPARED} voters adds, and there are {votes.n_voters:,}: "
+                "explain the model and the votes of some of them (subset)."
+            )
+        if isinstance(votes, VoteSource):
+            return replace(explain_source(fitted, votes), voters=fitted.voters)
+        return replace(explain_codes(fitted, votes.codes), items=votes.items, voters=fitted.voters)
+
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray:
         """Fit, then label the same items."""
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
@@ -489,6 +611,25 @@ class VoteEstimator(ABC):
         check_is_fitted(self)
         save_estimator(self, path)
 
+    # -- what scikit-learn asks for -------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # of BaseEstimator, behind the public estimators
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.target_tags.required = self._needs_truth
+        return tags
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks; what scikit-learn shows if not fitted."""
+        return Shown._repr_html_(self) if "fitted_" in vars(self) else super()._repr_html_()  # type: ignore
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        if "fitted_" not in vars(self):
+            return super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
 
 def check_is_fitted(model: Any) -> None:
     """Refuse a model that is not fitted, in the words of scikit-learn."""
@@ -496,6 +637,12 @@ def check_is_fitted(model: Any) -> None:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model)
+
+
+def check_is_model(model: Any, what: str) -> None:
+    """Refuse what is no model of the voters, such as a majority vote."""
+    if not (isinstance(model, VoteEstimator) and model._is_model):
+        raise TypeError(f"{what} needs a model of the voters such as LatentSML, not {type(model).__name__}")
 
 
 def _bullets(names: list[str]) -> str:

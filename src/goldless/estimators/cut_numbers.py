@@ -17,35 +17,25 @@ from numpy.typing import NDArray
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.fitting.calibration import Calibration
 from goldless.fitting.fitted import probabilities
-from goldless.fitting.number_facts import auc_of
-from goldless.fitting.number_votes import cut_codes, cut_fit
+from goldless.fitting.number_facts import auc_of, cut_codes, cut_fit
 from goldless.fitting.numbers import consensus_of
 from goldless.votes.rows import PatternTable
 from goldless.votes.votes import Votes
 
 
 class Said(NamedTuple):
-    """What numbers say of rows, before they are cut.
+    """What numbers say of rows, before they are cut."""
 
-    Attributes
-    ----------
-    labels, flat, consensus : ndarray of shape (n_rows,)
-        Codes of the labels by the model, by the model without groups, and by the mean of midranks.
-    posterior, printed : ndarray of shape (n_rows, n_classes)
-        Pr(Y | numbers) of the model, and as it is printed.
-    calibration : Calibration or None
-        What printed probabilities count with.
-    auc : ndarray of shape (n_voters,)
-        How often each voter ranks a positive item above a negative one.
-    """
-
+    # labels, flat, consensus: (n_rows,): codes of the labels by the model, by the model without groups, and by the
+    # mean of midranks
     labels: NDArray[np.int64]
     flat: NDArray[np.int64]
     consensus: NDArray[np.int64]
+    # posterior, printed: (n_rows, n_classes): Pr(Y | numbers) of the model, and as it is printed
     posterior: NDArray[np.float64]
     printed: NDArray[np.float64]
-    calibration: Calibration | None
-    auc: NDArray[np.float64]
+    calibration: Calibration | None  # what printed probabilities count with
+    auc: NDArray[np.float64]  # (n_voters,): how often each voter ranks a positive item above a negative one
 
     def collapsed(self, codes: NDArray[np.int8], counts: NDArray[np.int64] | None) -> tuple[PatternTable, Said]:
         """Return the patterns of codes on which labels do not differ, and what is said of them."""

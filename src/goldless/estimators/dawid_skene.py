@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from goldless.estimators import incremental
-from goldless.estimators.tree import TreeEstimator
+from goldless.estimators.base import VoteEstimator
 from goldless.fitting.fit import fit_independent
 from goldless.fitting.given_groups import FitOptions
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class DawidSkene(TreeEstimator):
+class DawidSkene(VoteEstimator):
     """Dawid-Skene: voters independent given the label, EM from majority labels, any number of classes.
 
     With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook of two

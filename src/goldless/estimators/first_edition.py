@@ -19,12 +19,7 @@ from goldless.votes.sample import VoteSample
 def fitted_of_version_1(fitted: dict[str, Any], decode: Any) -> Fitted:
     """Return what the loose attributes of a file of version 1 say.
 
-    Parameters
-    ----------
-    fitted : dict
-        The attributes, encoded.
-    decode : callable
-        Decodes a value that has no model in it.
+    ``fitted``: the attributes, encoded; ``decode``: decodes a value that has no model in it.
     """
     for name in fitted:
         if not name.endswith("_"):
@@ -93,7 +88,8 @@ def _facts(known: dict[str, Any], n_voters: int) -> Facts | None:
     labels, balance, sensitivity, specificity = known["_known_"]
     confusion = np.full((n_voters, 2, 2), np.nan)
     for voter in np.flatnonzero(~np.isnan(sensitivity)):
-        confusion[voter] = _confusion(specificity[voter], sensitivity[voter])
+        right = np.array([specificity[voter], sensitivity[voter]])
+        confusion[voter] = np.where(np.eye(2, dtype=bool), right[:, None], 1 - right[:, None])
     return Facts(
         rows=known["anchored_rows_"],
         labels=labels,
@@ -109,10 +105,6 @@ def _settled(known: dict[str, Any]) -> Settled | None:
     candidates, weights = known["_settled_"]
     n_known = len(known["anchored_rows_"])
     return Settled(tuple(candidates), weights, np.zeros(len(weights), dtype=np.int64), n_known)
-
-
-def _confusion(specificity: float, sensitivity: float) -> NDArray[np.float64]:
-    return np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
 
 
 def _decode(value: Any, decode: Any) -> Any:
@@ -160,8 +152,4 @@ def _vote_sample(
     return VoteSample(pack_bits(codes), weights, n_voters, np.array(n_items))
 
 
-_MODELS: dict[str, Any] = {
-    "LatentModel": LatentModel,
-    "SubtypeModel": _subtype_model,
-    "VoteSample": _vote_sample,
-}
+_MODELS: dict[str, Any] = {"LatentModel": LatentModel, "SubtypeModel": _subtype_model, "VoteSample": _vote_sample}

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import renamed, warn_user
 from goldless.estimators import incremental
-from goldless.estimators.base import check_is_fitted, items_of
+from goldless.estimators.base import VoteEstimator, check_is_fitted, items_of
 from goldless.estimators.sampled import in_memory
-from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.ask import Questions, questions_of
 from goldless.fitting.core import as_counts
 from goldless.fitting.facts import Facts, KnownLabels
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class LatentSML(TreeEstimator):
+class LatentSML(VoteEstimator):
     """Combine voters that may echo each other: find groups, estimate accuracies, label items.
 
     Parameters

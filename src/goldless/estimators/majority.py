@@ -11,7 +11,7 @@ from goldless.estimators import incremental
 from goldless.estimators.base import VoteEstimator
 from goldless.fitting.majority import fit_majority
 from goldless.fitting.numbers import consensus_of
-from goldless.kernels.sparse import Codes, codes_of_voters, tally
+from goldless.kernels.sparse import codes_of_voters, tally
 from goldless.maths.rates import log_rates
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class MajorityVote(VoteEstimator):
     """
 
     _min_voters = 1
+    _is_model = False
+    _decisions = ("most", "mean")
 
     partial_fit = incremental.partial_fit
     merge = incremental.merge
@@ -105,37 +107,33 @@ class MajorityVote(VoteEstimator):
             raise ValueError(f"decision='mean' is for two classes, and the votes have {votes.n_classes}.")
         return self._store(fit_majority(votes))
 
-    def _check_parameters(self) -> None:
-        if self.decision not in ("most", "mean"):
-            raise ValueError(f"decision must be 'most' or 'mean', got {self.decision!r}")
-
     @property
     def counted_(self) -> NDArray[np.bool_]:
         """Which voters are counted."""
         return self._of_fit("counted_").informative
 
-    def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
-        self._check_parameters()
+    def _evidence(self, codes: NDArray[np.int8]) -> NDArray:
+        """Return the number of votes for each class; of numbers the consensus."""
         if self.fitted_.bins is not None:
-            return log_rates(self._probability(codes))
-        log_votes = np.log(self._votes_for(codes) + 1)
+            consensus = consensus_of(self.fitted_, codes)
+            return np.stack([1 - consensus, consensus], axis=1)
+        return tally(codes_of_voters(codes, np.flatnonzero(self.fitted_.informative)), self.fitted_.n_classes)
+
+    def _deciding(self, codes: NDArray[np.int8], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.fitted_.bins is not None:
+            return log_rates(evidence)
+        log_votes = np.log(evidence + 1)
         if self.decision == "most" or self.fitted_.cut is None:
             return log_votes
         return self.fitted_.cut.log_odds(self.fitted_, codes, log_votes)
 
-    def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
+    def _printed(self, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.fitted_.bins is not None:
-            consensus = consensus_of(self.fitted_, codes)
-            return np.stack([1 - consensus, consensus], axis=1)
-        votes = self._votes_for(codes)
-        total = votes.sum(axis=1, keepdims=True)
-        return np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1])
+            return evidence
+        total = evidence.sum(axis=1, keepdims=True)
+        return np.where(total > 0, evidence / np.maximum(total, 1), 1 / evidence.shape[1])
 
-    def _votes_for(self, codes: Codes) -> NDArray[np.int64]:
-        counted = codes_of_voters(codes, np.flatnonzero(self.fitted_.informative))
-        return tally(counted, self.fitted_.n_classes)
-
-    def predict_proba(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, unknown: str = "error") -> NDArray[np.float64]:  # type: ignore[override]
         """Return the share of votes for each class; equal shares for an item nobody voted on.
 
         Of numbers it is the consensus, the mean of midranks: an order of the items, and no probability of the truth.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldless.estimators.tree import TreeEstimator
+from goldless.estimators.base import VoteEstimator
 from goldless.fitting.core import as_counts
 from goldless.fitting.fitted import Fitted
 from goldless.io.encode import encode_truth
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class OracleCI(TreeEstimator):
+class OracleCI(VoteEstimator):
     """The best linear combination under conditional independence, from the true accuracies (Oracle-CI).
 
     Unlike everything else here, ``fit`` reads the true labels.
@@ -56,6 +56,7 @@ class OracleCI(TreeEstimator):
     """
 
     _min_voters = 1
+    _needs_truth = True
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class OracleCI(TreeEstimator):
         return self._store(votes.fitted(model))
 
 
-class OracleLatent(TreeEstimator):
+class OracleLatent(VoteEstimator):
     """Maximum likelihood under the true latent model (Oracle-L).
 
     Parameters

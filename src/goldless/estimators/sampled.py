@@ -16,24 +16,13 @@ ITEMS_DRAWN = 1 << 16  # a share of them has a standard error of at most 0.2 %
 
 
 class InMemory(NamedTuple):
-    """A model, and votes in memory, which may be a sample.
+    """A model, and votes in memory, which may be a sample."""
 
-    Attributes
-    ----------
-    model : estimator
-        What was given; its known labels are of the rows of these votes.
-    votes : array-like, frame or Votes
-        What was given, or the sample.
-    rows : ndarray of shape (n_drawn,) or None
-        Rows of the source that were drawn; None if they are all there.
-    remark : str
-        That it is a sample, in a sentence; empty if it is none.
-    """
-
-    model: Any
-    votes: Any
+    model: Any  # what was given; its known labels are of the rows of these votes
+    votes: Any  # what was given, or the sample
+    # (n_drawn,): rows of the source that were drawn; None if they are all there
     rows: NDArray[np.int64] | None = None
-    remark: str = ""
+    remark: str = ""  # that it is a sample, in a sentence; empty if it is none
 
 
 def in_memory(model: Any, X: Any) -> InMemory:

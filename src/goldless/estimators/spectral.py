@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.estimators import incremental
-from goldless.estimators.tree import TreeEstimator
+from goldless.estimators.base import VoteEstimator
 from goldless.fitting.fit import fit_moments
 from goldless.fitting.given_groups import FitOptions
 from goldless.fitting.moments import ImbalanceRule
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class SpectralMetaLearner(TreeEstimator):
+class SpectralMetaLearner(VoteEstimator):
     """Accuracies of conditionally independent voters from second and third moments, then EM; two classes.
 
     Parameters

@@ -103,15 +103,8 @@ class Questions(Shown):
 def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.int64] | None = None) -> Questions:
     """Choose items whose labels would best separate the groupings that the votes of a fit leave open.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    codes : ndarray of shape (n_items, n_voters)
-        The votes of the fit. Rows that had a known label are not asked again.
-    n : int
-        How many items to choose.
-    weights : ndarray of shape (n_items,), optional
-        How many items each row stands for.
+    ``codes`` (n_items, n_voters): the votes of the fit. Rows that had a known label are not asked again; ``n``: how
+    many items to choose; ``weights`` (n_items,): how many items each row stands for.
     """
     voters = np.arange(fitted.n_voters) if fitted.columns is None else fitted.columns
     core = codes_of_voters(merge_copies(codes, fitted.model.copy_of), voters)
@@ -162,19 +155,9 @@ def choose_questions(
     That is the mutual information of label and grouping, H(mean p) - mean H(p), with p the probabilities of the
     classes under each grouping; to this comes a little of the item's own doubt.
 
-    Parameters
-    ----------
-    table : PatternTable
-        Patterns of the groupings' voters, with the pattern of each row.
-    groupings : tuple of TreeModel
-    weights : ndarray of shape (n_groupings,)
-        How probable each is.
-    n : int
-        How many items to choose.
-    known : ndarray
-        Rows that have a label already.
-    temper : float
-        How far to believe a grouping's log-odds.
+    ``table``: patterns of the groupings' voters, with the pattern of each row; ``weights`` (n_groupings,): how
+    probable each is; ``n``: how many items to choose; ``known``: rows that have a label already; ``temper``: how far
+    to believe a grouping's log-odds.
     """
     open_groupings = np.flatnonzero(weights >= _LEAST_WEIGHT)
     groupings, weights = tuple(groupings[number] for number in open_groupings), weights[open_groupings]

@@ -20,17 +20,10 @@ _LARGEST_TEMPER = 1.25  # a free fit that is so much surer is another reading an
 
 
 class Calibration(NamedTuple):
-    """How to make probabilities less sure, or their class balance free; see ``predict_proba``.
+    """How to make probabilities less sure, or their class balance free; see ``predict_proba``."""
 
-    Attributes
-    ----------
-    temper : float
-        Factor on the log-likelihood ratio of the votes.
-    class_balance : float or ndarray of shape (n_classes,)
-        Class balance to count with: the share of positive items, or of more than two classes all shares.
-    """
-
-    temper: float
+    temper: float  # factor on the log-likelihood ratio of the votes
+    # (n_classes,): class balance to count with: the share of positive items, or of more than two classes all shares
     class_balance: float | NDArray[np.float64]
 
     @property
@@ -48,17 +41,9 @@ def calibrated_to(table: PatternTable | SparseRows, model: TreeModel, free: Tree
     fit has no such bias. Its posterior q is a target without labels: ``temper * ratio + log-odds(balance)`` is the
     logistic regression of q on the ratio. One line for all items leaves their order, and so the labels, as they were.
 
-    Parameters
-    ----------
-    table : PatternTable
-        Patterns of the voters of both models.
-    model, free : TreeModel
-        The model behind the labels, and the same fitted without a prior on the class balance.
-
-    Returns
-    -------
-    Calibration or None
-        None if there is no such line, or there are more than two classes.
+    ``table``: patterns of the voters of both models; ``model`` and ``free``: the model behind the labels, and the
+    same fitted without a prior on the class balance. Returns None if there is no such line, or there are more than
+    two classes.
     """
     if model.n_classes > 2:
         return None
@@ -99,16 +84,9 @@ def one_more_voter(
     from it. The slope is that of the logistic regression of what the voters say on the log-odds; the intercept keeps
     the mean. None if there is no such line, or it would be surer than the model.
 
-    Parameters
-    ----------
-    ratio : ndarray of shape (n_rows,)
-        Log-likelihood ratio of the items.
-    target : ndarray of shape (n_rows,)
-        What the voters of an item say in the mean, from 0 to 1: the share of positive votes, or the mean midrank.
-    counts : ndarray of shape (n_rows,)
-        Items of each row.
-    mean : float
-        Mean of the probabilities.
+    ``ratio`` (n_rows,): log-likelihood ratio of the items; ``target`` (n_rows,): what the voters of an item say in
+    the mean, from 0 to 1: the share of positive votes, or the mean midrank; ``counts`` (n_rows,): items of each row;
+    ``mean``: mean of the probabilities.
     """
     line = soft_logistic_line(ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO), target, counts)
     if line is None or line[0] >= 1:
@@ -137,14 +115,9 @@ def with_labels(
 ) -> Calibration:
     """Return a line that known labels move: those of a few items, and the line without labels as five more.
 
-    Parameters
-    ----------
-    line : Calibration
-        The line without labels.
-    ratio, counts : ndarray of shape (n_rows,)
-        Log-likelihood ratio of all items, and how many there are of each.
-    known, labels : ndarray of shape (n_known,)
-        Log-likelihood ratio and code of the items with a known label.
+    ``line``: the line without labels; ``ratio`` and ``counts`` (n_rows,): log-likelihood ratio of all items, and how
+    many there are of each; ``known`` and ``labels`` (n_known,): log-likelihood ratio and code of the items with a
+    known label.
     """
     if not len(labels):
         return line

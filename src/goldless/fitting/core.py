@@ -32,23 +32,13 @@ _EXACT = 2**53  # whole numbers below this are exact as floats
 
 @dataclass(frozen=True, eq=False)
 class FitVotes:
-    """The votes of a fit, reduced to what carries information.
+    """The votes of a fit, reduced to what carries information."""
 
-    Attributes
-    ----------
-    counted : CountedVotes
-        Everything that was counted, of all voters.
-    core_voter : ndarray of shape (n_voters,)
-        Fitted voter that speaks for each voter, or -1 for a voter that says nothing.
-    sums : VoteSums
-        The votes of the fitted voters, on the items they voted on.
-    unseen : PatternTable or None
-        Expected rows of the fitted voters that too few of them call to be seen, as the covariance counts them.
-    """
-
-    counted: CountedVotes
+    counted: CountedVotes  # everything that was counted, of all voters
+    # (n_voters,): fitted voter that speaks for each voter, or -1 for a voter that says nothing
     core_voter: NDArray[np.int64]
-    sums: VoteSums
+    sums: VoteSums  # the votes of the fitted voters, on the items they voted on
+    # expected rows of the fitted voters that too few of them call to be seen, as the covariance counts them
     unseen: PatternTable | None = None
 
     @property
@@ -202,11 +192,15 @@ def reduce_votes(counted: CountedVotes, name: str, least: int, merges_copies: bo
     copy_of = pairs.first_copies()
     _warn_about(counted, informative, copy_of, merges_copies)
     fitted = informative & (copy_of == np.arange(n_voters)) if merges_copies else informative
+    if not fitted.any():
+        raise ValueError(
+            f"{name} has nothing to tell items apart by: none of {n_voters} voters uses {_classes(counted.votes)} "
+            f"(n_samples = {counted.sketch.n_rows})."
+        )
     if fitted.sum() < least:
         raise ValueError(
-            f"{name} needs {least} different voter(s) that use {_classes(counted.votes)}, but there are only "
-            f"{int(fitted.sum())} among {n_voters} (n_samples = {counted.sketch.n_rows})"
-            + ("; use MajorityVote." if least > 1 else ".")
+            f"{name} needs {least} different voters that use {_classes(counted.votes)}, but there are only "
+            f"{int(fitted.sum())} among {n_voters} (n_samples = {counted.sketch.n_rows}); use MajorityVote."
         )
     number = np.cumsum(fitted) - 1
     core_voter = np.where(informative, number[copy_of] if merges_copies else number, -1)

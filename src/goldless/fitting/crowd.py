@@ -54,30 +54,14 @@ def _words(fitted: Fitted, codes: SparseCodes, columns: NDArray[np.int64]) -> tu
 
 
 class LookedAt(NamedTuple):
-    """What a diagnosis or a page is made of.
+    """What a diagnosis or a page is made of."""
 
-    Attributes
-    ----------
-    model : estimator
-        The model, or that of the voters that matter.
-    votes : Votes
-        Their votes, as a matrix.
-    rows : ndarray of shape (n_items,) or None
-        Which items these are; None for all.
-    columns : ndarray of shape (n_voters,) or None
-        Which voters these are; None for all.
-    remark : str
-        What was left out, in a sentence; empty if nothing.
-    unseen : str
-        Why that says little of the labels, in words; empty if it says enough.
-    """
-
-    model: Any
-    votes: Votes
-    rows: NDArray[np.int64] | None = None
-    columns: NDArray[np.int64] | None = None
-    remark: str = ""
-    unseen: str = ""
+    model: Any  # the model, or that of the voters that matter
+    votes: Votes  # their votes, as a matrix
+    rows: NDArray[np.int64] | None = None  # (n_items,): which items these are; None for all
+    columns: NDArray[np.int64] | None = None  # (n_voters,): which voters these are; None for all
+    remark: str = ""  # what was left out, in a sentence; empty if nothing
+    unseen: str = ""  # why that says little of the labels, in words; empty if it says enough
 
 
 def looked_at(model: Any, votes: Votes) -> LookedAt:

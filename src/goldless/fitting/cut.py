@@ -33,6 +33,7 @@ _FEW_ITEMS = 1000  # below, groups are uncertain and the ratio without them is a
 _SAME_SIGN = 0.85  # share of the labels that both must agree on
 _MODEL_MISFITS = 1.5  # over-dispersion from which a model's own cut is not believed
 _RAREST = 0.1  # share of a class below which the mean of tempered probabilities is no guide
+_MOST_MOVED = 0.15  # share of the items between zero and a cut that is believed
 _PRIOR_VARIANCE = 0.5  # of the weights that known labels move
 _MEAN_VOTE = 1.5  # spread of the mean vote, which is between -1 and 1
 VOTE_TEMPER = 3.75  # the same for the mean vote alone
@@ -44,20 +45,12 @@ class Cut:
 
     The log-likelihood ratio of the fit, those of other models of the fitted voters, and the mean vote (-1 to 1), each
     with its factor. An item is positive if their sum is larger than ``at``.
-
-    Attributes
-    ----------
-    at : float
-        The threshold.
-    factors : ndarray of shape (1 + n_models + 1,)
-        Factor of the ratio of the fit, of each model, and of the mean vote.
-    models : tuple of TreeModel
-        Other models of the fitted voters.
     """
 
-    at: float
+    at: float  # the threshold
+    # (1 + n_models + 1,): factor of the ratio of the fit, of each model, and of the mean vote
     factors: NDArray[np.float64]
-    models: tuple[TreeModel, ...] = ()
+    models: tuple[TreeModel, ...] = ()  # other models of the fitted voters
 
     def log_odds(self, fitted: Fitted, codes: Codes, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what decides for rows of codes, a column for each class; zero for an item without a vote."""
@@ -124,25 +117,18 @@ def find_cut(
 ) -> Cut:
     """Find where to cut from the votes of a fit, and from known labels if there are any.
 
-    Parameters
-    ----------
-    sums : VoteSums
-        The votes of all voters.
-    fitted : Fitted
-        The fit of two classes.
-    flat : callable
-        Returns the model of the fitted voters without groups.
-    known : KnownItems, optional
-        Items with a known label.
-    other : TreeModel, optional
-        The grouping that labels most otherwise, for known labels to choose.
+    ``sums``: the votes of all voters; ``fitted``: the fit of two classes; ``flat``: returns the model of the fitted
+    voters without groups; ``known``: items with a known label; ``other``: the grouping that labels most otherwise,
+    for known labels to choose.
 
     Notes
     -----
     With fewer than 1,000 items groups are uncertain: where the ratio without groups agrees in 85 % of the labels, the
     mean of both is used, in equal spread. The cut is moved from zero only where the model's own is not to be
     believed: with kinds of items, few items or a clear misfit, if the prior on the class balance was needed and
-    neither class is rare.
+    neither class is rare. And it is not moved into a crowd of items, whose order says little: with three votes an
+    item, half of all items would turn positive. On 11 of 121 classes against the rest, of the panels of more classes,
+    the cut would pass 15 % of the items, and cost 9 points; so it would on none of the 75 panels it was made for.
 
     Known labels choose weights of the ratio of the fit, of that without groups, of the mean vote and of the other
     grouping, by logistic regression with a normal prior on the weights, whose mean is what is used without labels.
@@ -181,8 +167,19 @@ def _weighted(
         weights, intercept = nonnegative_stack(terms, known.labels, known.items, weights)
     unit = spread[0] / TEMPER  # all in units of the ratio of the fit
     factors = weights * scale * unit
-    at = tempered_cut(sums, partial(_score, fitted, models, factors, intercept * unit), 1 / unit)
-    return Cut(float(np.clip((at or 0.0) - intercept * unit, -_LARGEST_CUT, _LARGEST_CUT)), factors, models)
+    score = partial(_score, fitted, models, factors, intercept * unit)
+    at = tempered_cut(sums, score, 1 / unit) or 0.0
+    passed, items = sums.sum(partial(_between, score, min(at, 0.0), max(at, 0.0)))
+    if passed > _MOST_MOVED * items:
+        at = 0.0
+    return Cut(float(np.clip(at - intercept * unit, -_LARGEST_CUT, _LARGEST_CUT)), factors, models)
+
+
+def _between(
+    score: Callable, low: float, high: float, codes: Codes, counts: NDArray[np.float64]
+) -> tuple[float, float]:
+    scores = score(codes)
+    return float(counts @ ((low < scores) & (scores <= high))), float(counts.sum())
 
 
 def nonnegative_stack(
@@ -190,15 +187,8 @@ def nonnegative_stack(
 ) -> tuple[NDArray[np.float64], float]:
     """Return weights and intercept of a logistic regression with a normal prior and weights that are not negative.
 
-    Parameters
-    ----------
-    terms : ndarray of shape (n_known, n_terms)
-    labels : ndarray of shape (n_known,)
-        0 or 1.
-    items : ndarray of shape (n_known,)
-        How many items each row stands for.
-    centre : ndarray of shape (n_terms,)
-        Weights without any label: the mean of the prior.
+    ``terms`` (n_known, n_terms); ``labels`` (n_known,): 0 or 1; ``items`` (n_known,): how many items each row stands
+    for; ``centre`` (n_terms,): weights without any label: the mean of the prior.
     """
     from scipy.optimize import minimize
 
@@ -216,11 +206,7 @@ def nonnegative_stack(
 
 
 def _score(
-    fitted: Fitted,
-    models: tuple[TreeModel, ...],
-    factors: NDArray[np.float64],
-    intercept: float,
-    codes: Codes,
+    fitted: Fitted, models: tuple[TreeModel, ...], factors: NDArray[np.float64], intercept: float, codes: Codes
 ) -> NDArray[np.float64]:
     return terms_of(fitted, models, codes, fitted.log_likelihood(codes)) @ factors + intercept
 

@@ -110,22 +110,13 @@ class Explanation(Shown):
 
 
 def explain_patterns(
-    model: TreeModel,
-    codes: NDArray[np.int8],
-    evidence: NDArray[np.float64],
-    calibration: Calibration | None = None,
+    model: TreeModel, codes: NDArray[np.int8], evidence: NDArray[np.float64], calibration: Calibration | None = None
 ) -> Explanation:
     """Explain rows of codes.
 
-    Parameters
-    ----------
-    model : TreeModel
-        The model whose states are the classes.
-    codes : ndarray of shape (n_rows, n_voters)
-    evidence : ndarray of shape (n_rows, n_classes)
-        Log-likelihood of the classes that decides, which may hold more than the model says.
-    calibration : Calibration, optional
-        Factor on the log-likelihood, and class balance to count with, if not those of the model.
+    ``model``: the model whose states are the classes; ``codes`` (n_rows, n_voters); ``evidence`` (n_rows, n_classes):
+    log-likelihood of the classes that decides, which may hold more than the model says; ``calibration``: factor on
+    the log-likelihood, and class balance to count with, if not those of the model.
     """
     n_rows = len(codes)
     temper = 1.0 if calibration is None else calibration.temper
@@ -204,12 +195,8 @@ def _next_vote(
 def _information(says: NDArray[np.float64], posterior: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the expected fall of the label's entropy, in bits, from a vote.
 
-    Parameters
-    ----------
-    says : ndarray of shape (n_rows or 1, n_classes, n_symbols)
-        Pr(vote | Y).
-    posterior : ndarray of shape (n_rows, n_classes)
-        Pr(Y) before the vote.
+    ``says`` (n_rows or 1, n_classes, n_symbols): Pr(vote | Y); ``posterior`` (n_rows, n_classes): Pr(Y) before the
+    vote.
     """
     joint = posterior[:, :, None] * says
     of_vote = joint.sum(axis=1)

@@ -20,24 +20,12 @@ CERTAIN = 1 - 1e-6  # how often the voter that speaks known labels is right
 
 @dataclass(frozen=True, eq=False)
 class KnownLabels:
-    """Labels of a few rows, as the user gave them: which rows is known before the votes are read.
+    """Labels of a few rows, as the user gave them: which rows is known before the votes are read."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_known,)
-        Rows of X, in order.
-    labels : list of length n_known
-        Their labels.
-    n_given : int or None
-        Length of a list with one label or gap for each row; None for a mapping.
-    last : int
-        The last row that a mapping names, with a label or a gap.
-    """
-
-    rows: NDArray[np.int64]
-    labels: list[Any]
-    n_given: int | None = None
-    last: int = -1
+    rows: NDArray[np.int64]  # (n_known,): rows of X, in order
+    labels: list[Any]  # their labels
+    n_given: int | None = None  # length of a list with one label or gap for each row; None for a mapping
+    last: int = -1  # the last row that a mapping names, with a label or a gap
 
     @classmethod
     def read(cls, anchors: Any, missing: Any, items: NDArray | None = None) -> KnownLabels:
@@ -87,26 +75,15 @@ NO_LABELS = KnownLabels(np.array([], dtype=np.int64), [])
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Facts that settle what votes cannot: which hidden source is the truth, its sign and its balance.
+    """Facts that settle what votes cannot: which hidden source is the truth, its sign and its balance."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_known,)
-        Rows with a known label, in order.
-    labels : ndarray of shape (n_known,)
-        Codes of the known labels.
-    class_prior : ndarray of shape (n_classes,) or None
-        Known Pr(Y).
-    trusted : ndarray of shape (n_trusted,)
-        Columns of voters that are known to look at the truth itself, and to do better than chance.
-    confusion : ndarray of shape (n_voters, n_classes, n_classes)
-        Known Pr(vote | Y), not a number where unknown; a voter with known rates is trusted.
-    """
-
-    rows: NDArray[np.int64]
-    labels: NDArray[np.int8]
-    class_prior: NDArray[np.float64] | None
+    rows: NDArray[np.int64]  # (n_known,): rows with a known label, in order
+    labels: NDArray[np.int8]  # (n_known,): codes of the known labels
+    class_prior: NDArray[np.float64] | None  # (n_classes,): known Pr(Y)
+    # (n_trusted,): columns of voters that are known to look at the truth itself, and to do better than chance
     trusted: NDArray[np.int64]
+    # (n_voters, n_classes, n_classes): known Pr(vote | Y), not a number where unknown; a voter with known rates is
+    # trusted
     confusion: NDArray[np.float64]
 
     @classmethod

@@ -173,10 +173,7 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     solver = Solver.of(sums, options.max_iter, options.tol)
     result = solver.finish(solver.run(model, prior), prior)
     return votes.fitted(
-        result.model,
-        convergence=_convergence(result),
-        pseudo_votes=options.prior,
-        grouping=covariance,
+        result.model, convergence=_convergence(result), pseudo_votes=options.prior, grouping=covariance
     )
 
 

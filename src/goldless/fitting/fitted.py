@@ -47,112 +47,61 @@ class Alternative:
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """Whether groups explain more than that some items are hard for everybody (more than two classes).
+    """Whether groups explain more than that some items are hard for everybody (more than two classes)."""
 
-    Attributes
-    ----------
-    groups : ndarray of shape (n_voters,)
-        The groups that the search found.
-    without_groups, with_groups, with_levels : float
-        Log-likelihood of the votes without groups, with them, and without them but with easy and hard items.
-    kept : bool
-        Whether the groups were believed.
-    """
-
-    groups: NDArray[np.int64]
+    groups: NDArray[np.int64]  # (n_voters,): the groups that the search found
+    # without_groups, with_groups, with_levels: log-likelihood of the votes without groups, with them, and without
+    # them but with easy and hard items
     without_groups: float
     with_groups: float
     with_levels: float
-    kept: bool
+    kept: bool  # whether the groups were believed
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """How the voters were grouped, and what else would explain the votes.
+    """How the voters were grouped, and what else would explain the votes."""
 
-    Attributes
-    ----------
-    covariance, score : ndarray of shape (n_compared, n_compared)
-        Covariance of the votes, and the score of every pair (eq. score); of more than 1,000 voters the score is
-        left out (shape (0, 0)).
-    v_on, v_off : ndarray of shape (n_voters,)
-        Loadings within and across groups (Lemma 1).
-    residual : float
-        Residual of the grouping (eq. res).
-    residual_path : dict of int to float
-        Residual for each number of groups that the paper's rule tried.
-    overdispersion : float
-        Misfit of the covariance model: 1 when it holds.
-    alternatives : tuple of Alternative
-        Other groupings, nearest first.
-    ambiguous : bool
-        Whether one of them would change labels and is so near that the votes cannot decide.
-    verdict : str
-        In a sentence: what was found, and how sure that is.
-    guard : Guard or None
-        For more than two classes, if groups were found: whether they were believed.
-    candidates : tuple of ndarray of shape (n_fitted,)
-        Groupings of the fitted voters that the search met, best first.
-    compared : ndarray of shape (n_compared,) or None
-        Columns of the voters that were compared two by two, of a crowd those that share enough items; None if all.
-    """
-
+    # covariance, score: (n_compared, n_compared): covariance of the votes, and the score of every pair (eq. score);
+    # of more than 1,000 voters the score is left out (shape (0, 0))
     covariance: NDArray[np.float64]
     score: NDArray[np.float64]
+    # v_on, v_off: (n_voters,): loadings within and across groups (Lemma 1)
     v_on: NDArray[np.float64]
     v_off: NDArray[np.float64]
-    residual: float
-    residual_path: dict[int, float]
-    overdispersion: float
-    alternatives: tuple[Alternative, ...]
-    ambiguous: bool
-    verdict: str
-    guard: Guard | None = None
+    residual: float  # residual of the grouping (eq. res)
+    residual_path: dict[int, float]  # residual for each number of groups that the paper's rule tried
+    overdispersion: float  # misfit of the covariance model: 1 when it holds
+    alternatives: tuple[Alternative, ...]  # other groupings, nearest first
+    ambiguous: bool  # whether one of them would change labels and is so near that the votes cannot decide
+    verdict: str  # in a sentence: what was found, and how sure that is
+    guard: Guard | None = None  # for more than two classes, if groups were found: whether they were believed
+    # (n_fitted,): groupings of the fitted voters that the search met, best first
     candidates: tuple[NDArray[np.int64], ...] = ()
+    # (n_compared,): columns of the voters that were compared two by two, of a crowd those that share enough items;
+    # None if all
     compared: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """How EM ended.
+    """How EM ended."""
 
-    Attributes
-    ----------
-    log_likelihood : float
-        Of the votes, and of the known labels if there are any.
-    n_iter : int
-        Number of passes.
-    converged : bool
-    gap : float
-        What the last step gained in log-likelihood per item.
-    """
-
-    log_likelihood: float
-    n_iter: int
+    log_likelihood: float  # of the votes, and of the known labels if there are any
+    n_iter: int  # number of passes
     converged: bool
-    gap: float
+    gap: float  # what the last step gained in log-likelihood per item
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """The groupings weighed by what is known besides the votes.
+    """The groupings weighed by what is known besides the votes."""
 
-    Attributes
-    ----------
-    candidates : tuple of TreeModel
-        Models of the fitted voters that differ in their labels, the one of the votes alone first.
-    weights : ndarray of shape (n_candidates,)
-        How probable each is, given the facts.
-    right : ndarray of shape (n_candidates,)
-        How many of the known labels each predicts.
-    n_known : int
-        How many labels are known.
-    """
-
+    # models of the fitted voters that differ in their labels, the one of the votes alone first
     candidates: tuple[TreeModel, ...]
-    weights: NDArray[np.float64]
-    right: NDArray[np.int64]
-    n_known: int
+    weights: NDArray[np.float64]  # (n_candidates,): how probable each is, given the facts
+    right: NDArray[np.int64]  # (n_candidates,): how many of the known labels each predicts
+    n_known: int  # how many labels are known
 
     @property
     def best(self) -> int:
@@ -191,93 +140,43 @@ class Unseen:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit learns of votes.
+    """What a fit learns of votes."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels; of two, (negative, positive).
-    voters : ndarray of shape (n_voters,) or None
-        Names of the voters.
-    model : TreeModel
-        The model of all voters, its states the classes. For a majority vote: agreement with it.
-    tie_order : ndarray of shape (n_classes,)
-        The classes in the order that decides a tie: those with more votes first.
-    how_counted : str
-        In a sentence: how many items and patterns there were, and how passes over them went.
-    informative : ndarray of shape (n_voters,)
-        Which voters say something; the others have no influence.
-    evidence : tuple of TreeModel
-        What labels come from, averaged: models of the fitted voters and, behind these, of whether some of them vote.
-        Empty if it is ``model``.
-    columns : ndarray of shape (n_fitted,)
-        Columns of X behind the fitted voters.
-    abstainers : ndarray of int
-        Those of the fitted voters whose silence is a vote.
-    recall : ndarray of shape (n_voters, n_classes) or None
-        How often voters agree with the averaged posterior, if ``evidence`` is more than the model.
-    calibration : Calibration or None
-        What probabilities count with, if not the class balance of the model.
-    probability_line : Calibration or None
-        What probabilities are printed with, if they are less sure than the model's own.
-    cut : Cut or None
-        Where labels of two classes are cut by ``decision="mean"``.
-    convergence : Convergence or None
-        How EM ended, if there was one.
-    balance_items : float
-        Pseudo-items of each class that were left of the prior.
-    pseudo_votes : tuple of float
-        Pseudo-votes (right, wrong) of every row that EM counted with.
-    grouping : Grouping or None
-        How the voters were grouped, if that was a question.
-    facts : Facts or None
-        What was known besides the votes.
-    settled : Settled or None
-        The groupings weighed by that.
-    sample : VoteSample or None
-        Votes to judge panels by.
-    risk : Risk or None
-        What goes before a disaster, of two classes and groups that were searched.
-    patterns : PatternTable, SparseRows or None
-        All votes so far, if they came in parts.
-    bins : Bins or None
-        How numbers became codes; None if votes are labels.
-    symbol_share : ndarray of shape (n_voters, n_symbols) or None
-        Share of the answers of each voter in each bin; None if votes are labels.
-    number_cut : float
-        Log-likelihood ratio from which an item is positive: 0, unless the user cuts numbers at one of his own.
-    separation : float or None
-        Of numbers: T, about 1 if the votes are of two classes and clearly less if they are of one scale.
-    unseen : Unseen or None
-        Items that too few voters call to be among the votes, if that is how votes were listed.
-    """
-
-    classes: NDArray
-    voters: NDArray | None
-    model: TreeModel
+    classes: NDArray  # (n_classes,): labels; of two, (negative, positive)
+    voters: NDArray | None  # (n_voters,): names of the voters
+    model: TreeModel  # the model of all voters, its states the classes. For a majority vote: agreement with it
+    # (n_classes,): the classes in the order that decides a tie: those with more votes first
     tie_order: NDArray[np.int64]
-    how_counted: str
-    informative: NDArray[np.bool_]
+    how_counted: str  # in a sentence: how many items and patterns there were, and how passes over them went
+    informative: NDArray[np.bool_]  # (n_voters,): which voters say something; the others have no influence
+    # what labels come from, averaged: models of the fitted voters and, behind these, of whether some of them vote.
+    # Empty if it is `model`
     evidence: tuple[TreeModel, ...] = ()
-    columns: NDArray[np.int64] | None = None
-    abstainers: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None = None  # (n_fitted,): columns of X behind the fitted voters
+    abstainers: NDArray[np.int64] | None = None  # those of the fitted voters whose silence is a vote
+    # (n_voters, n_classes): how often voters agree with the averaged posterior, if `evidence` is more than the model
     recall: NDArray[np.float64] | None = None
-    calibration: Calibration | None = None
+    calibration: Calibration | None = None  # what probabilities count with, if not the class balance of the model
+    # what probabilities are printed with, if they are less sure than the model's own
     probability_line: Calibration | None = None
-    cut: Cut | None = None
-    convergence: Convergence | None = None
-    balance_items: float = 0.0
-    pseudo_votes: tuple[float, float] = (0.5, 0.5)
-    grouping: Grouping | None = None
-    facts: Facts | None = None
-    settled: Settled | None = None
-    sample: VoteSample | None = None
-    risk: Risk | None = None
-    patterns: PatternTable | SparseRows | None = None
-    bins: Bins | None = None
+    cut: Cut | None = None  # where labels of two classes are cut by `decision="mean"`
+    convergence: Convergence | None = None  # how EM ended, if there was one
+    balance_items: float = 0.0  # pseudo-items of each class that were left of the prior
+    pseudo_votes: tuple[float, float] = (0.5, 0.5)  # pseudo-votes (right, wrong) of every row that EM counted with
+    grouping: Grouping | None = None  # how the voters were grouped, if that was a question
+    facts: Facts | None = None  # what was known besides the votes
+    settled: Settled | None = None  # the groupings weighed by that
+    sample: VoteSample | None = None  # votes to judge panels by
+    risk: Risk | None = None  # what goes before a disaster, of two classes and groups that were searched
+    patterns: PatternTable | SparseRows | None = None  # all votes so far, if they came in parts
+    bins: Bins | None = None  # how numbers became codes; None if votes are labels
+    # (n_voters, n_symbols): share of the answers of each voter in each bin; None if votes are labels
     symbol_share: NDArray[np.float64] | None = None
+    # log-likelihood ratio from which an item is positive: 0, unless the user cuts numbers at one of his own
     number_cut: float = 0.0
+    # of numbers: T, about 1 if the votes are of two classes and clearly less if they are of one scale
     separation: float | None = None
+    # items that too few voters call to be among the votes, if that is how votes were listed
     unseen: Unseen | None = None
 
     @property

@@ -112,14 +112,7 @@ def fit_given(
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Fits of groupings of the same votes, each made once.
-
-    Attributes
-    ----------
-    votes : FitVotes
-    options : FitOptions
-    overdispersion : float
-    """
+    """Fits of groupings of the same votes, each made once."""
 
     votes: FitVotes
     options: FitOptions

@@ -28,47 +28,25 @@ _ALL_SEARCHED_UP_TO = 100  # voters; of more, only those are searched that could
 
 @dataclass(frozen=True, eq=False)
 class FoundGroups:
-    """The groups of the fitted voters, and what the search saw.
+    """The groups of the fitted voters, and what the search saw."""
 
-    Attributes
-    ----------
-    groups : ndarray of shape (n_fitted,)
-    structure : Structure or None
-        What the search found, if there was one.
-    overdispersion : float
-        Misfit of the covariance model: 1 when it holds.
-    score : ndarray of shape (n_voters, n_voters)
-        Score of every pair of voters (eq. score).
-    v_on, v_off : ndarray of shape (n_voters,)
-        Loadings within and across groups (Lemma 1).
-    residual : float
-        Residual of the grouping (eq. res).
-    residual_path : dict of int to float
-        Residual for each number of groups tried by the paper's rule.
-    undecided : Alternative or None
-        A grouping that fits as well as that of the search and labels otherwise, if no groups are used because of it.
-    """
-
-    groups: NDArray[np.int64]
-    structure: Structure | None
-    overdispersion: float
-    score: NDArray[np.float64]
+    groups: NDArray[np.int64]  # (n_fitted,)
+    structure: Structure | None  # what the search found, if there was one
+    overdispersion: float  # misfit of the covariance model: 1 when it holds
+    score: NDArray[np.float64]  # (n_voters, n_voters): score of every pair of voters (eq. score)
+    # v_on, v_off: (n_voters,): loadings within and across groups (Lemma 1)
     v_on: NDArray[np.float64]
     v_off: NDArray[np.float64]
-    residual: float
-    residual_path: dict[int, float]
+    residual: float  # residual of the grouping (eq. res)
+    residual_path: dict[int, float]  # residual for each number of groups tried by the paper's rule
+    # a grouping that fits as well as that of the search and labels otherwise, if no groups are used because of it
     undecided: Alternative | None = None
 
 
 def find_groups(votes: FitVotes, structure: str | ArrayLike, n_groups: int | Iterable[int] | None) -> FoundGroups:
     """Group the fitted voters.
 
-    Parameters
-    ----------
-    votes : FitVotes
-    structure : {"search", "paper", "independent"} or array-like of shape (n_voters,)
-    n_groups : int or iterable of int, optional
-        Number of groups, or the candidates, for "paper".
+    ``structure`` (n_voters,); ``n_groups``: number of groups, or the candidates, for "paper".
     """
     estimate, compared = votes.covariance, votes.compared
     n_fitted = votes.sums.n_voters

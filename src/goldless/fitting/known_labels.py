@@ -34,16 +34,11 @@ class WithLabels:
 
     Expected counts add, so those of the rows with a label are taken out of the pass as if they had none and put back
     as they are with it. All votes are gone through once, wherever they are.
-
-    Attributes
-    ----------
-    of_votes : callable
-        The expected counts of all votes under a model of the voters.
-    unlabelled, labelled : GroupedPatterns or None
-        The rows with a known label, without and with the voter that speaks it; None if there are none.
     """
 
-    of_votes: Expect
+    of_votes: Expect  # the expected counts of all votes under a model of the voters
+    # unlabelled, labelled: the rows with a known label, without and with the voter that speaks it; None if there are
+    # none
     unlabelled: Grouped | None = None
     labelled: Grouped | None = None
 
@@ -58,18 +53,9 @@ class WithLabels:
     ) -> WithLabels:
         """Take the rows with a known label.
 
-        Parameters
-        ----------
-        of_votes : callable
-            One pass over all votes.
-        codes : ndarray of shape (n_known, n_voters)
-            Votes on the rows with a known label.
-        labels : ndarray of shape (n_known,)
-            Codes of the labels.
-        items : ndarray of shape (n_known,) or None
-            How many items each row stands for; None if one.
-        model : TreeModel
-            Model of the voters, and of the one that speaks the labels.
+        ``of_votes``: one pass over all votes; ``codes`` (n_known, n_voters): votes on the rows with a known label;
+        ``labels`` (n_known,): codes of the labels; ``items`` (n_known,): how many items each row stands for; None if
+        one; ``model``: model of the voters, and of the one that speaks the labels.
         """
         if not len(labels):
             return cls(of_votes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from goldless.fitting.facts import KnownLabels
 from goldless.io.writing import LabelWriter
 from goldless.kernels.threads import row_chunks
 from goldless.metrics import balanced_accuracy_of
-from goldless.votes.counted import DistinctPass, on_distinct_rows
+from goldless.votes.counted import of_distinct, on_distinct_rows
 from goldless.votes.engine import CHUNK_ROWS
 from goldless.votes.rows import Beside
 from goldless.votes.source import VoteSource
@@ -25,20 +26,11 @@ Answer = Callable[[NDArray[np.int8]], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What was written.
+    """What was written."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    labelled : ndarray of shape (n_classes,)
-        How many items got each label.
-    confusion : ndarray of shape (n_classes, n_classes) or None
-        How many items of each true class got each label; None if the source has no truth.
-    """
-
-    classes: NDArray
-    labelled: NDArray[np.int64]
+    classes: NDArray  # (n_classes,): labels
+    labelled: NDArray[np.int64]  # (n_classes,): how many items got each label
+    # (n_classes, n_classes): how many items of each true class got each label; None if the source has no truth
     confusion: NDArray[np.int64] | None
 
     @property
@@ -59,17 +51,9 @@ def write_labels(
 ) -> Written:
     """Write the label of every item and its probability to a file that is whole or not there at all.
 
-    Parameters
-    ----------
-    answer : callable
-        Returns the code of the label and the probability of each class for rows of codes.
-    votes : Votes or VoteSource
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    path : path
-        File that ends in ``.parquet``, ``.csv``, ``.tsv`` or ``.jsonl``.
-    known : KnownLabels
-        Rows whose label is known: they keep it.
+    ``answer``: returns the code of the label and the probability of each class for rows of codes; ``classes``
+    (n_classes,): labels; ``path``: file that ends in ``.parquet``, ``.csv``, ``.tsv`` or ``.jsonl``; ``known``: rows
+    whose label is known: they keep it.
     """
     n_classes = len(classes)
     labelled = np.zeros(n_classes, dtype=np.int64)
@@ -97,7 +81,7 @@ def write_labels(
 def _answers(answer: Answer, votes: Votes | VoteSource) -> Iterator[tuple[NDArray[np.float64], Beside]]:
     """Yield labels and probabilities of blocks of rows, with what stands beside the rows."""
     if isinstance(votes, VoteSource):
-        yield from votes.rows(DistinctPass(answer))
+        yield from votes.rows(partial(of_distinct, answer))
         return
     for rows in row_chunks(votes.n_items, CHUNK_ROWS):
         items = None if votes.items is None else votes.items[rows]

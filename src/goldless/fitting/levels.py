@@ -30,11 +30,7 @@ LevelsFit = tuple[EMResult, Dirichlet]
 
 
 def supported_levels(
-    votes: VoteSums,
-    model: TreeModel,
-    log_likelihood: float,
-    prior: Dirichlet,
-    two: LevelsFit | None = None,
+    votes: VoteSums, model: TreeModel, log_likelihood: float, prior: Dirichlet, two: LevelsFit | None = None
 ) -> tuple[TreeModel, ...]:
     """Return the hubs with kinds of items that the votes support: two in each class, then for two classes three.
 
@@ -45,17 +41,8 @@ def supported_levels(
 
     If the table is a sample, the sample decides, and hubs that it supports are finished on all votes.
 
-    Parameters
-    ----------
-    votes : VoteSums
-    model : TreeModel
-        The model whose states are the classes.
-    log_likelihood : float
-        Of the table under it.
-    prior : Dirichlet
-        Pseudo-counts behind it.
-    two : LevelsFit, optional
-        The fit with two kinds of items, if it was made before.
+    ``model``: the model whose states are the classes; ``log_likelihood``: of the table under it; ``prior``:
+    pseudo-counts behind it; ``two``: the fit with two kinds of items, if it was made before.
     """
     supported: list[TreeModel] = []
     tried = _LEVELS_OF_TWO_CLASSES if model.n_classes == 2 else _LEVELS
@@ -70,12 +57,7 @@ def supported_levels(
             break
         if votes.engine is not None:
             fitted = finish_em(
-                fitted.model,
-                votes.expect_table,
-                votes.expect,
-                prior=level_prior,
-                max_iter=_ITERATIONS,
-                tol=_TOL,
+                fitted.model, votes.expect_table, votes.expect, prior=level_prior, max_iter=_ITERATIONS, tol=_TOL
             )
         supported.append(_with_classes(votes, fitted.model, model))
     return tuple(supported)

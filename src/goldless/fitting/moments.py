@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from goldless.maths.spectral import (
 )
 from goldless.maths.tree import TreeModel
 from goldless.maths.tree_makers import LatentModel, independent_rates
-from goldless.votes.passes import InMatrix, VoteSums, third_moment_sums
+from goldless.votes.passes import VoteSums, in_matrix
 
 IMBALANCE_METHODS = ("restricted", "tensor", "restricted-as-published")
 _ATTENUATION_FLOOR = 0.05
@@ -91,108 +92,93 @@ def independent_estimate(votes: VoteSums, estimate: CovarianceEstimate, rule: Im
 
     if votes.n_voters < 3:
         return model(float(np.clip((np.sign(loadings) * estimate.mean).mean(), -0.9, 0.9)))
-    centred = CentredValues(VoteValues(), estimate.mean, np.ones(votes.n_voters))
+    centred = partial(_centred, _vote_values, estimate.mean, np.ones(votes.n_voters))
     return model(rule.find(votes, lambda: _third_moment(votes, centred, loadings), model))
 
 
-ValuesOf = Callable[[NDArray[np.int8]], tuple[NDArray[np.float64], NDArray[np.bool_]]]
+Values = tuple[NDArray[np.float64], NDArray[np.bool_]]  # values of rows, and which of them are observed
+ValuesOf = Callable[[NDArray[np.int8]], Values]
 
 
-@dataclass(frozen=True)
-class VoteValues:
-    """Votes as -1 and +1."""
-
-    def __call__(self, codes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the values, and which are observed."""
-        return 2 * codes.astype(np.float64) - 1, codes >= 0
+def _vote_values(codes: NDArray[np.int8]) -> Values:
+    """Return votes as -1 and +1."""
+    return 2 * codes.astype(np.float64) - 1, codes >= 0
 
 
-@dataclass(frozen=True, eq=False)
-class GroupValues:
-    """What the first stage says of the latents: E[alpha_k | votes of the group], coded -1 to +1.
+def _group_values(
+    groups: NDArray[np.int64],
+    models: tuple[TreeModel | None, ...],
+    hard: bool,
+    sign: NDArray[np.float64],
+    codes: NDArray[np.int8],
+) -> Values:
+    """Return what the first stage says of the latents: E[alpha_k | votes of the group], coded -1 to +1.
 
-    Attributes
-    ----------
-    groups : ndarray of shape (n_voters,)
-    models : tuple of TreeModel or None, one for each group
-        Members as independent voters on the group's latent; None for a voter alone, whose vote is the value.
-    hard : bool
-        Whether the more likely value of the latent takes the place of the expected one.
-    sign : ndarray of shape (n_groups,)
-        -1 for latents whose meanings of positive and negative are exchanged.
+    ``models``: members as independent voters on the group's latent; None for a voter alone, whose vote is the value;
+    ``hard``: whether the more likely value of the latent takes the place of the expected one; ``sign`` (n_groups,):
+    -1 for latents whose meanings of positive and negative are exchanged.
     """
-
-    groups: NDArray[np.int64]
-    models: tuple[TreeModel | None, ...]
-    hard: bool
-    sign: NDArray[np.float64]
-
-    def __call__(self, codes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the values, shape (n_rows, n_groups), and where the group voted."""
-        values = np.zeros((len(codes), len(self.models)))
-        observed = np.zeros(values.shape, dtype=bool)
-        for group, model in enumerate(self.models):
-            votes = np.ascontiguousarray(codes[:, self.groups == group])
-            observed[:, group] = (votes >= 0).any(axis=1)
-            if model is None:  # alpha is the vote itself until Y is brought in
-                values[:, group] = np.where(votes[:, 0] >= 0, 2.0 * votes[:, 0] - 1, 0.0)
-            elif self.hard:
-                values[:, group] = np.sign(model.log_likelihood_ratio(votes))
-            else:
-                values[:, group] = 2 * model.posterior(votes)[:, 1] - 1
-        return values * self.sign, observed
+    values = np.zeros((len(codes), len(models)))
+    observed = np.zeros(values.shape, dtype=bool)
+    for group, model in enumerate(models):
+        votes = np.ascontiguousarray(codes[:, groups == group])
+        observed[:, group] = (votes >= 0).any(axis=1)
+        if model is None:  # alpha is the vote itself until Y is brought in
+            values[:, group] = np.where(votes[:, 0] >= 0, 2.0 * votes[:, 0] - 1, 0.0)
+        elif hard:
+            values[:, group] = np.sign(model.log_likelihood_ratio(votes))
+        else:
+            values[:, group] = 2 * model.posterior(votes)[:, 1] - 1
+    return values * sign, observed
 
 
-@dataclass(frozen=True, eq=False)
-class CentredValues:
-    """Values less their mean, divided by their attenuation."""
-
-    values_of: ValuesOf
-    mean: NDArray[np.float64]
-    attenuation: NDArray[np.float64]
-
-    def __call__(self, codes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the values, and which are observed."""
-        values, observed = self.values_of(codes)
-        return (values - self.mean) / self.attenuation, observed
+def _centred(
+    values_of: ValuesOf, mean: NDArray[np.float64], attenuation: NDArray[np.float64], codes: NDArray[np.int8]
+) -> Values:
+    """Return values less their mean, divided by their attenuation."""
+    values, observed = values_of(codes)
+    return (values - mean) / attenuation, observed
 
 
-@dataclass(frozen=True, eq=False)
-class SecondMoments:
-    """Sums over items of products of values, each pair over the items where both are observed."""
+def _second_moments(
+    values_of: ValuesOf, codes: NDArray[np.int8], counts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return sums over items, each pair over those where both values are observed, shape (n_groups, n_groups).
 
-    values_of: ValuesOf
-
-    def __call__(self, codes: NDArray[np.int8], counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Return the sums of 1, of the first value and of the product, each of shape (n_groups, n_groups)."""
-        values, observed = self.values_of(codes)
-        weight, seen = observed * counts[:, None], observed.astype(float)
-        return weight.T @ seen, (weight * values).T @ seen, (weight * values).T @ (seen * values)
+    They are those of 1, of the first value and of the product.
+    """
+    values, observed = values_of(codes)
+    weight, seen = observed * counts[:, None], observed.astype(float)
+    return weight.T @ seen, (weight * values).T @ seen, (weight * values).T @ (seen * values)
 
 
-@dataclass(frozen=True, eq=False)
-class ThirdMoment:
-    """The sums behind the third moment of values (:func:`goldless.votes.passes.third_moment`)."""
+def third_moment_sums(
+    values_of: ValuesOf, loadings: NDArray[np.float64], codes: NDArray[np.int8], counts: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return two sums over items; their ratio is the third moment in units of v_i v_j v_k, by least squares.
 
-    values_of: ValuesOf
-    loadings: NDArray[np.float64]
+    ``sum_ijk T_ijk v_i v_j v_k / sum_ijk (v_i v_j v_k)^2`` over i < j < k, where both sums run over the triples
+    observed on each item. The sum over triples is an elementary symmetric polynomial of ``x_i v_i``, so the
+    m x m x m tensor is never formed.
+    """
+    values, observed = values_of(codes)
+    terms, squares = values * loadings * observed, loadings**2 * observed
+    return float(counts @ _triples(terms)), float(counts @ _triples(squares))
 
-    def __call__(self, codes: NDArray[np.int8], counts: NDArray[np.float64]) -> tuple[float, float]:
-        """Return numerator and denominator."""
-        return third_moment_sums(*self.values_of(codes), self.loadings, counts)
+
+def _triples(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum of products over triples i < j < k in every row, from power sums (Newton)."""
+    first, second, third = terms.sum(axis=1), (terms**2).sum(axis=1), (terms**3).sum(axis=1)
+    return (first**3 - 3 * first * second + 2 * third) / 6
 
 
 def _third_moment(votes: VoteSums, values_of: ValuesOf, loadings: NDArray[np.float64]) -> float:
-    numerator, denominator = votes.sum(InMatrix(ThirdMoment(values_of, loadings)))
+    numerator, denominator = votes.sum(partial(in_matrix, partial(third_moment_sums, values_of, loadings)))
     return numerator / denominator if denominator > 0 else 0.0
 
 
 def two_stage_estimate(
-    votes: VoteSums,
-    estimate: CovarianceEstimate,
-    groups: NDArray[np.int64],
-    rule: ImbalanceRule,
-    hard: bool = False,
+    votes: VoteSums, estimate: CovarianceEstimate, groups: NDArray[np.int64], rule: ImbalanceRule, hard: bool = False
 ) -> TreeModel:
     """Estimate the latent model for known groups (Algorithm 3).
 
@@ -220,8 +206,10 @@ def _in_two_stages(
         None if alone[group] else _of_group(votes, estimate, np.flatnonzero(groups == group), rule)
         for group in range(len(alone))
     )
-    values_of = GroupValues(groups, models, hard, np.ones(len(alone)))
-    both, first, second = votes.sum(InMatrix(SecondMoments(values_of)))
+    values_of = partial(_group_values, groups, models, hard)
+    both, first, second = votes.sum(
+        partial(in_matrix, partial(_second_moments, partial(values_of, np.ones(len(alone)))))
+    )
     common = np.maximum(both, 1.0)
     mean_first = first / common
     mean, power = np.diag(mean_first), np.diag(second / common)
@@ -253,7 +241,7 @@ def _in_two_stages(
 
     if len(mean) < 3:
         return model(float(np.clip(mean.mean(), -0.9, 0.9)))
-    centred = CentredValues(replace(values_of, sign=sign), mean, attenuation)
+    centred = partial(_centred, partial(values_of, sign), mean, attenuation)
     return model(rule.find(votes, lambda: _third_moment(votes, centred, loadings), model))
 
 

@@ -25,18 +25,10 @@ _ONE_SIDED = 1.645  # standard errors below T: 95 %
 
 @dataclass(frozen=True, eq=False)
 class RankedVotes:
-    """What the codes of voters that say numbers stand for.
+    """What the codes of voters that say numbers stand for."""
 
-    Attributes
-    ----------
-    bins : Bins
-        Of the voters in question.
-    share : ndarray of shape (n_voters, n_symbols)
-        Share of the answers of each voter in each bin.
-    """
-
-    bins: Bins
-    share: NDArray[np.float64]
+    bins: Bins  # of the voters in question
+    share: NDArray[np.float64]  # (n_voters, n_symbols): share of the answers of each voter in each bin
 
     @property
     def midranks(self) -> NDArray[np.float64]:
@@ -169,17 +161,10 @@ def weighted_ranks(values: NDArray[np.float64], counts: NDArray[np.float64]) -> 
 
 
 class Separation(NamedTuple):
-    """T = (m_1 - m_0) / v of the log-odds: about 1 for two classes, clearly less for one continuous scale.
-
-    Attributes
-    ----------
-    value : float
-    error : float
-        Its standard error.
-    """
+    """T = (m_1 - m_0) / v of the log-odds: about 1 for two classes, clearly less for one continuous scale."""
 
     value: float
-    error: float
+    error: float  # its standard error
 
     def of_two_classes(self, n_items: int) -> bool:
         """Whether the posterior of scores may be printed as it is: T is clearly high, not by luck of few items."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.families import families_of
 from goldless.fitting.fitted import Fitted
-from goldless.fitting.number_votes import cut_fit
+from goldless.fitting.number_facts import cut_fit
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.ordered import midranks_of
 from goldless.maths.panels import ClassesJudge, Judge, Panel, PanelChooser, judge_of, worth_their_cost

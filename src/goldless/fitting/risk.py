@@ -27,26 +27,16 @@ _FAILED_OF_SUCH, _FAILED_OF_OTHERS = (3, 26), (1, 49)  # of the 75: disasters am
 
 @dataclass(frozen=True)
 class Risk:
-    """What goes before a disaster, known without labels.
+    """What goes before a disaster, known without labels."""
 
-    Attributes
-    ----------
-    n_items, n_voters : int
-        Items, and voters that say something.
-    own : float
-        Balanced accuracy that the model itself expects of its labels.
-    changed : float
-        Share of the labels that are others by the majority vote, by a model without groups or by the nearest other
-        grouping: the largest of the three.
-    misfit : float
-        Over-dispersion of the covariance of the votes: 1 where the model holds.
-    """
-
+    # n_items, n_voters: items, and voters that say something
     n_items: int
     n_voters: int
-    own: float
+    own: float  # balanced accuracy that the model itself expects of its labels
+    # share of the labels that are others by the majority vote, by a model without groups or by the nearest other
+    # grouping: the largest of the three
     changed: float
-    misfit: float = np.inf
+    misfit: float = np.inf  # over-dispersion of the covariance of the votes: 1 where the model holds
 
     @property
     def ranks(self) -> tuple[float, float, float]:

@@ -87,11 +87,7 @@ def habitual_weights(n_candidates: int) -> NDArray[np.float64]:
 
 
 def settle(
-    votes: FitVotes,
-    facts: Facts,
-    model: TreeModel,
-    groupings: Iterable[NDArray[np.int64]],
-    prior: Dirichlet,
+    votes: FitVotes, facts: Facts, model: TreeModel, groupings: Iterable[NDArray[np.int64]], prior: Dirichlet
 ) -> Settled:
     """Weigh the groupings of the votes by facts.
 
@@ -171,14 +167,8 @@ def label_evidence(
     Items with known labels are seldom a random sample, so the balance of the classes among them is open, and the
     same for all candidates: one gains by telling the labels apart, not by guessing how many there are of each.
 
-    Parameters
-    ----------
-    evidence : ndarray of shape (n_candidates, n_known, n_classes)
-        Log-likelihood of the classes of each item with a known label.
-    labels : ndarray of shape (n_known,)
-        Their codes.
-    items : ndarray of shape (n_known,)
-        How many items each stands for.
+    ``evidence`` (n_candidates, n_known, n_classes): log-likelihood of the classes of each item with a known label;
+    ``labels`` (n_known,): their codes; ``items`` (n_known,): how many items each stands for.
     """
     n_classes = evidence.shape[2]
     against_best = evidence - evidence.max(axis=2, keepdims=True)

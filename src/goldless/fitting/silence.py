@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,25 +18,10 @@ from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sparse import SparseRows
 
 
-@dataclass(frozen=True, eq=False)
-class SilenceOfRows:
-    """Makes, of rows of votes, those of some voters and of whether some of these vote at all.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n_chosen,)
-        Columns of the rows; rows without a vote of these are left out.
-    abstainers : ndarray of shape (n_abstainers,)
-        Those of the chosen voters whose abstention is a vote.
-    """
-
-    columns: NDArray[np.int64]
-    abstainers: NDArray[np.int64]
-
-    def __call__(self, rows: Rows) -> Rows:
-        """Return the rows with the votes on voting behind the votes."""
-        chosen = rows.of_voters(self.columns)
-        return Rows.of(dense_codes(with_silence(chosen.codes, self.abstainers)), rows.n_symbols, chosen.counts)
+def _silence_of_rows(columns: NDArray[np.int64], abstainers: NDArray[np.int64], rows: Rows) -> Rows:
+    """Return the votes of some voters, then whether some of these vote; rows without a vote of them are left out."""
+    chosen = rows.of_voters(columns)
+    return Rows.of(dense_codes(with_silence(chosen.codes, abstainers)), rows.n_symbols, chosen.counts)
 
 
 def silent_sums(votes: VoteSums, abstainers: NDArray[np.int64]) -> VoteSums:
@@ -50,7 +36,7 @@ def silent_sums(votes: VoteSums, abstainers: NDArray[np.int64]) -> VoteSums:
     if votes.engine is None:
         return VoteSums.of_table(table)
     n_columns = table.n_voters
-    engine = MappedEngine(votes.engine, SilenceOfRows(votes.columns, abstainers))
+    engine = MappedEngine(votes.engine, partial(_silence_of_rows, votes.columns, abstainers))
     return replace(
         votes,
         table=table,

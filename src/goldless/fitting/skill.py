@@ -23,20 +23,12 @@ _NOTHING_LEFT = 0.2
 
 
 class Explained(NamedTuple):
-    """How well a grouping explains the votes.
+    """How well a grouping explains the votes."""
 
-    Attributes
-    ----------
-    groups : ndarray of shape (n_fitted,)
-    log_likelihood : float
-        Of the votes.
-    with_levels : float
-        The same with two kinds of items, such as easy and hard ones, in each class; minus infinity if these cannot be
-        fitted.
-    """
-
-    groups: NDArray[np.int64]
-    log_likelihood: float
+    groups: NDArray[np.int64]  # (n_fitted,)
+    log_likelihood: float  # of the votes
+    # the same with two kinds of items, such as easy and hard ones, in each class; minus infinity if these cannot be
+    # fitted
     with_levels: float
 
     @property

@@ -44,20 +44,11 @@ def pooled_votes(n_classes: int, n_voters: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Solver:
-    """EM on votes: on their table, then on all of them if the table is a sample.
+    """EM on votes: on their table, then on all of them if the table is a sample."""
 
-    Attributes
-    ----------
-    on_table : callable
-        One pass over the table: the expected counts under a model.
-    on_all : callable or None
-        One pass over all votes, if the table is a sample.
-    max_iter, tol : int, float
-        When EM stops.
-    """
-
-    on_table: Callable[[TreeModel], ExpectedCounts]
-    on_all: Callable[[TreeModel], ExpectedCounts] | None
+    on_table: Callable[[TreeModel], ExpectedCounts]  # one pass over the table: the expected counts under a model
+    on_all: Callable[[TreeModel], ExpectedCounts] | None  # one pass over all votes, if the table is a sample
+    # max_iter, tol: when EM stops
     max_iter: int
     tol: float
 
@@ -114,19 +105,9 @@ def free_balance(
     that all vote for one class do this). Half of that is enough to learn from it how probabilities are biased
     (:func:`goldless.fitting.calibration.calibrated_to`).
 
-    Parameters
-    ----------
-    solve : callable
-        ``solve(prior=...)`` runs EM from the fit with the prior.
-    n_items : int
-        Number of items behind it.
-    log_likelihood : float
-        Of the fit with the prior.
-    prior : Dirichlet
-    overdispersion : float
-    calibrates : bool
-        Whether the free fit is of use also where it is not asked for; else ``solve(prior=..., worth=...)`` may stop
-        once it can no longer be.
+    ``solve``: ``solve(prior=...)`` runs EM from the fit with the prior; ``n_items``: number of items behind it;
+    ``log_likelihood``: of the fit with the prior; ``calibrates``: whether the free fit is of use also where it is not
+    asked for; else ``solve(prior=..., worth=...)`` may stop once it can no longer be.
     """
     n_classes = len(prior.items)
     needed = 2 * _BALANCE_PRIOR_ITEMS * overdispersion / n_classes
@@ -144,19 +125,11 @@ def free_balance(
 
 @dataclass(frozen=True, eq=False)
 class Balanced:
-    """A fit whose prior on the class balance has given way, or has not.
-
-    Attributes
-    ----------
-    result : EMResult
-    prior : Dirichlet
-        What is left of the prior.
-    free : TreeModel or None
-        The model with a free balance, where it could be fitted, was not asked for, and calibrates.
-    """
+    """A fit whose prior on the class balance has given way, or has not."""
 
     result: EMResult
-    prior: Dirichlet
+    prior: Dirichlet  # what is left of the prior
+    # the model with a free balance, where it could be fitted, was not asked for, and calibrates
     free: TreeModel | None = None
 
 

@@ -42,7 +42,7 @@ def check_unseen(votes: FitVotes, at_least: Any) -> None:
     if len(always):
         raise ValueError(
             f"{votes.votes.voter_name(int(always[0]))} calls every item, so the items that it does not call are not "
-            "known to be missing: leave it out, or leave at_least out."
+            "known to be missing: leave it out."
         )
     if votes.sums.n_voters < FEWEST_CALLERS:
         raise ValueError(

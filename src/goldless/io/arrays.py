@@ -23,28 +23,17 @@ _ROWS_AT_ONCE = 1 << 14  # rows that are turned from columns while they are in t
 
 @dataclass(frozen=True)
 class LabelTable:
-    """Votes as they came: one array, or the columns of a frame.
-
-    Attributes
-    ----------
-    shape : (n_items, n_voters)
-    blocks : callable
-        Yields ``(index, values)``: an array of labels of one type, and where it belongs in a table of this shape.
-        What no block covers is missing.
-    label : callable
-        Returns the label in a row and a column.
-    voters, items : ndarray or None
-        Names of the columns, if they are all strings, and of the rows.
-    arrow : pyarrow.Table or None
-        The columns, if Arrow has them: it finds their labels and codes faster.
-    """
+    """Votes as they came: one array, or the columns of a frame."""
 
     shape: tuple[int, int]
+    # yields `(index, values)`: an array of labels of one type, and where it belongs in a table of this shape. What no
+    # block covers is missing
     blocks: Callable[[], Iterator[tuple[Any, NDArray]]]
-    label: Callable[[int, int], Any]
+    label: Callable[[int, int], Any]  # returns the label in a row and a column
+    # voters, items: names of the columns, if they are all strings, and of the rows
     voters: NDArray | None = None
     items: NDArray | None = None
-    arrow: pa.Table | None = None
+    arrow: pa.Table | None = None  # the columns, if Arrow has them: it finds their labels and codes faster
 
     def place(self, row: int, column: int) -> str:
         """Return how to call a place in a message."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from goldless.errors import VotesError
 from goldless.io.encode import columns_of, in_order_of, labels_in
 from goldless.io.files import MOST_LONG_COLUMNS
-from goldless.io.long_stream import Clash, LongFrames, LongInput, MakeRows, lines_of
+from goldless.io.long_stream import LongFrames, LongInput, MakeRows, clash, lines_of
 from goldless.io.merge import (
     Grouped,
     LongNames,
@@ -27,19 +27,18 @@ from goldless.io.merge import (
     n_parts_for,
     split_lines,
 )
-from goldless.io.number_streams import added_levels, alphabet_of_levels, kinds_of_block, levels_of
+from goldless.io.numbers import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table, read_within, row_names
+from goldless.io.readers.base import Progress
 from goldless.io.readers.stream import FileVotes, Piece, list_pieces
 from goldless.io.roles import ReadOptions, long_roles
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
-from goldless.votes.bins import Levels
+from goldless.votes.bins import Levels, NumberAlphabet
 from goldless.votes.dask import DaskEngine, make_all, new_or
 from goldless.votes.engine import StreamEngine
-from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows, joined
 from goldless.votes.source import Passes, VoteSource
 
-Progress = Callable[[float], None]
 Answers = list[tuple[Any, Beside]]  # what a function says of rows, with what stands beside them
 
 
@@ -337,10 +336,10 @@ def merge_on_cluster(
         for piece, part, first_line in zip(table.pieces, found, first_lines, strict=False)
         if part.n_lines
     ]
-    clash, symbol_of = Clash(table.name, names.voters.values), symbols(names)
+    refuse, symbol_of = partial(clash, table.name, names.voters.values), symbols(names)
     grouped = [
         submit(group_lines, [submit(getitem, lines, part) for lines in split], len(names.voters), symbol_of,
-               table.options.repeats, clash)
+               table.options.repeats, refuse)
         for part in range(n_parts)
     ]  # fmt: skip
     sizes = np.array(client.gather([submit(_sizes, part) for part in grouped]))

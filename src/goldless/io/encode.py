@@ -14,19 +14,9 @@ from goldless.io.arrays import LabelTable, table_of
 from goldless.io.files import as_votes
 from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
 from goldless.kernels.sparse import SparseCodes, first_vote
-from goldless.votes.alphabet import (
-    MISSING,
-    TOO_EARLY,
-    UNKNOWN,
-    Alphabet,
-    LabelRules,
-    NewLabels,
-    listed,
-    short_repr,
-)
-from goldless.votes.bins import Bins
+from goldless.votes.alphabet import MISSING, TOO_EARLY, UNKNOWN, Alphabet, LabelRules, NewLabels, listed, short_repr
+from goldless.votes.bins import Bins, NumberAlphabet
 from goldless.votes.kinds import NumberRules
-from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.votes import Votes
 
 

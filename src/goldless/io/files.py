@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -28,14 +29,16 @@ from goldless.io.readers.base import (
     damaged,
     empty_file,
     refuse_large,
+    same_name,
 )
 from goldless.io.readers.binary import read_sparse
-from goldless.io.readers.columns import duplicated
+from goldless.io.readers.columns import column_of, duplicated
 from goldless.io.readers.presets import Preset
 from goldless.io.readers.records import table_of_records, unnested
 from goldless.io.readers.registry import all_presets, choose, named, sniff
 from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, label_title, long_roles, names_items, plain_title
 from goldless.io.tables import VotesFile, votes_of
+from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes
 from goldless.votes.kinds import NumberRules
 from goldless.votes.long import REPEATS
@@ -51,7 +54,10 @@ _NO_VOTES = {
     *(".md", ".rst", ".py", ".ipynb", ".r", ".sh", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".log", ".html", ".pdf"),
     *(".png", ".jpg", ".jpeg", ".svg", ".tbi", ".csi", ".bai", ".fai", ".bed", ".lock"),
 }
+_TABLES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".xlsx")
+_TRUTH_FILE = re.compile(r"(^|[^a-z])(truth|gold|gt|ground_?truth)$", re.IGNORECASE)
 _MOST_FILES = 10_000
+_ROWS_TO_JUDGE = 100_000  # whether each is one vote
 
 
 def read_votes(
@@ -190,18 +196,19 @@ def read_table(source: Any, options: ReadOptions) -> VotesFile:
 def _read_files(source: str | os.PathLike | BinaryIO, options: ReadOptions) -> VotesFile:
     files, root = find_files(source)
     files = [inner for file in files for inner in _unzipped(file)]
+    files, apart = without_truth(files)
     if len(files) == 1 and not files[0].head.strip():
         raise empty_file(files[0].name)
-    notes: list[Note] = []
     asked = None if options.format is None else named(options.format)
     if asked is not None and not isinstance(asked, Preset):
         reader, chosen = asked, [file for file in files if len(files) == 1 or asked.sniff(file)]
+        notes: list[Note] = []
         if not chosen:
             raise VotesError("format", f"{root} holds no file in the format {asked.name!r}", where={"file": root})
     else:
         reader, chosen, notes = choose(files, root)
     read = open_with(reader, chosen, root, options)
-    found = _finish(read, options, root if len(chosen) > 1 else chosen[0].name, notes)
+    found = _finish(read, options, root if len(chosen) > 1 else chosen[0].name, [*apart, *notes])
     paths = tuple(file.path for file in chosen if file.path is not None)
     return replace(found, files=paths, format=found.format or reader.name)
 
@@ -227,6 +234,20 @@ def find_files(source: str | os.PathLike | BinaryIO) -> tuple[list[File], str]:
     if len(found) > _MOST_FILES:
         raise VotesError("too-large", f"{name} holds more than {_MOST_FILES:,} files", where={"file": name})
     return [File(one) for one in found], name
+
+
+def without_truth(files: list[File]) -> tuple[list[File], list[Note]]:
+    """Return the files of a folder without tables whose names say that they hold the truth, and words on those."""
+    left = [file for file in files if file.ending in _TABLES and _TRUTH_FILE.search(file.stem)]
+    if len(left) in (0, len(files)):
+        return files, []
+    names = ", ".join(Path(file.name).name for file in left)
+    were = (
+        "were left out, for their names say that they are"
+        if len(left) > 1
+        else "was left out, for its name says that it is"
+    )
+    return [file for file in files if file not in left], [Note(f"{names} {were} the truth")]
 
 
 def _may_hold_votes(file: Path, root: Path) -> bool:
@@ -269,8 +290,13 @@ def open_with(reader: Reader, files: Sequence[File], root: str, options: ReadOpt
 
 def _read_folder(reader: Reader, files: Sequence[File], root: str, options: ReadOptions) -> Read:
     """Read a folder of tables: one a voter, each with names of items and votes; or parts of one table."""
-    reads = [(file, reader.open([file], options.reader)) for file in files]
-    reads = [(file, read) for file, read in reads if not file.stem.lower().startswith("sample_submission")]
+    files = [file for file in files if not file.stem.lower().startswith("sample_submission")]
+    try:
+        reads = [(file, reader.open([file], options.reader)) for file in files]
+    except VotesError as error:
+        if error.kind != "one-column":
+            raise
+        raise _different_tables(files, root) from None
     tables = [read.table for _, read in reads]
     names = [table.column_names for table in tables]
     same = all(title == names[0] for title in names)
@@ -282,13 +308,18 @@ def _read_folder(reader: Reader, files: Sequence[File], root: str, options: Read
         return _one_voter_a_file(reads, item, votes)
     if same and len(names[0]) > 2:
         return _stacked(reads, root)
-    titles = ", ".join(Path(file.name).name for file, _ in reads[:4]) + (", ..." if len(reads) > 4 else "")
-    raise VotesError(
+    raise _different_tables(files, root)
+
+
+def _different_tables(files: Sequence[File], root: str) -> VotesError:
+    """Return the error of a folder whose tables have nothing in common."""
+    names = ", ".join(Path(file.name).name for file in files[:4]) + (", ..." if len(files) > 4 else "")
+    return VotesError(
         "several",
-        f"{root} holds {len(reads)} tables that differ in their columns: {titles}",
+        f"{root} holds {len(files)} tables that differ in their columns: {names}",
         "name-file",
         {"file": root},
-        first=reads[0][0].name,
+        first=files[0].name,
     )
 
 
@@ -334,7 +365,8 @@ def _vote_columns(tables: Sequence[pa.Table], item: str) -> list[str] | None:
         return [title for (title,) in others]
     if any(titles != others[0] for titles in others):
         return None
-    seen = [{title: dict(zip(*_texts(table, item, title), strict=True)) for title in others[0]} for table in tables]
+    texts = [{title: list(map(str, table[title].to_pylist())) for title in (item, *others[0])} for table in tables]
+    seen = [{title: dict(zip(text[item], text[title], strict=True)) for title in others[0]} for text in texts]
     asked = [
         title
         for title in others[0]
@@ -345,10 +377,6 @@ def _vote_columns(tables: Sequence[pa.Table], item: str) -> list[str] | None:
     chosen = asked[0] if len(asked) == 1 else label_title(asked)
     rivals = [title for title in asked if title != chosen and chosen is not None and values[title] & values[chosen]]
     return None if chosen is None or rivals else [chosen] * len(tables)
-
-
-def _texts(table: pa.Table, *titles: str) -> list[list[str]]:
-    return [list(map(str, table[title].to_pylist())) for title in titles]
 
 
 def _one_voter_a_file(reads: Sequence[tuple[File, Read]], item: str, votes: Sequence[str]) -> Read:
@@ -423,9 +451,7 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
         raise empty_file(name)
     twice = duplicated(read.table.column_names)
     if twice is not None:
-        raise VotesError(
-            "same-name", f"{name} has two columns named {twice!r}", "own-names", {"file": name, "column": twice}
-        )
+        raise same_name(name, twice)
     if not options.names_columns:
         read = _one_field(_without_row_numbers(read), name)
     read, preset = _apply_preset(read, options, name)
@@ -434,6 +460,8 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
     if read.roles is None:
         check_names(read.table.column_names, options, name)
         read = replace(read, roles=long_roles(read.table.column_names, options))
+        if read.roles is None and not read.certain and not options.names_columns:
+            read = _one_vote_a_row(read, options, name)
     elif options.names_columns and read.roles.long:
         check_names(read.table.column_names, options, name)
         asked = {role: getattr(options, role) for role in ("item", "voter", "label") if getattr(options, role)}
@@ -443,6 +471,16 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
         notes = [*notes, *_truth_beside(read, roles)]
     found = votes_of(read, options, name)
     return replace(found, notes=(*notes, *found.notes), format=preset)
+
+
+def _one_vote_a_row(read: Read, options: ReadOptions, name: str) -> Read:
+    """Return a table with the roles that its columns show, if each row is one vote."""
+    titles = [title for title in read.table.column_names if title != options.truth and title not in options.ignore]
+    if not 3 <= len(titles) <= MOST_LONG_COLUMNS:
+        return read
+    head = read.table.slice(0, _ROWS_TO_JUDGE)
+    found = roles_by_content([column_of(title, head[title], name) for title in titles], name)
+    return read if found is None else replace(read, roles=found[0], notes=(*read.notes, found[1]))
 
 
 def _without_row_numbers(read: Read) -> Read:

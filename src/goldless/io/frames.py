@@ -19,14 +19,8 @@ from goldless.votes.rows import Rows
 def rows_of_batch(batch: Any, voters: Sequence[str], alphabet: Alphabet, name: str, start: int) -> Rows:
     """Pack the columns of a record batch.
 
-    Parameters
-    ----------
-    batch : pyarrow.RecordBatch
-    voters : sequence of str
-        Columns that hold votes, in order.
-    alphabet : Alphabet
-    name, start : str, int
-        Where the batch comes from and the number of its first row, for messages.
+    ``voters``: columns that hold votes, in order; ``name`` and ``start``: where the batch comes from and the number
+    of its first row, for messages.
     """
     n_rows, width, n_classes = batch.num_rows, plane_bytes(len(voters)), len(alphabet)
     n_planes = 1 if n_classes == 2 else 1 + (n_classes - 1).bit_length()

@@ -33,11 +33,12 @@ from goldless.io.merge import (
     rows_of,
     split_lines,
 )
-from goldless.io.readers.base import Roles
+from goldless.io.readers.base import Progress, Roles
 from goldless.io.readers.columns import Column
 from goldless.io.readers.stream import LongFiles
 from goldless.io.roles import ReadOptions, are_numbers, column_of_numbers
 from goldless.io.tables import (
+    JUDGED_CELLS,
     common_labels,
     nameless_notes,
     refuse_wrong_guess,
@@ -56,23 +57,13 @@ from goldless.votes.rows import Beside, Rows
 from goldless.votes.source import Passes, VoteSource
 from goldless.votes.sparse import SparseRows
 
-Progress = Callable[[float], None]
-_JUDGED_CELLS = 20_000_000
-
 
 @dataclass(frozen=True, eq=False)
 class LongFrames:
-    """A long table in frames that are made when they are needed; what :class:`LongFiles` is for files.
+    """A long table in frames that are made when they are needed; what :class:`LongFiles` is for files."""
 
-    Attributes
-    ----------
-    pieces : list
-        Frames, or objects whose ``compute`` makes them.
-    roles, options, name, how, certain
-        As of :class:`LongFiles`.
-    """
-
-    pieces: list[Any]
+    pieces: list[Any]  # frames, or objects whose `compute` makes them
+    # roles, options, name, how, certain: as of `LongFiles`
     roles: Roles
     options: ReadOptions
     name: str = "the votes"
@@ -101,28 +92,15 @@ LongInput = LongFiles | LongFrames
 
 @dataclass(frozen=True, eq=False)
 class LongTable:
-    """A long table that was merged by item.
+    """A long table that was merged by item."""
 
-    Attributes
-    ----------
-    files : LongFiles or LongFrames
-        What was merged.
-    names : LongNames
-        Voters, labels and true labels.
-    labels, symbol_of : list, ndarray
-        Distinct labels after spellings were joined, and which of them each label is.
-    merged : MergedFile, or what else holds the rows
-        Has ``tables()``, ``n_items``, ``n_repeated``, ``n_changed`` and ``open(...)``.
-    notes : tuple of Note
-        What was left out.
-    """
-
-    files: LongInput
-    names: LongNames
+    files: LongInput  # what was merged
+    names: LongNames  # voters, labels and true labels
+    # labels, symbol_of: distinct labels after spellings were joined, and which of them each label is
     labels: list[Any]
     symbol_of: NDArray[np.int8]
-    merged: Any
-    notes: tuple[Note, ...]
+    merged: Any  # has `tables()`, `n_items`, `n_repeated`, `n_changed` and `open(...)`
+    notes: tuple[Note, ...]  # what was left out
 
     @property
     def voters(self) -> NDArray:
@@ -182,7 +160,7 @@ class LongTable:
         number_of, n_voters = column_of_numbers(label, options.rules), len(self.names.voters)
         of_symbol = np.full(len(self.labels) + 1, np.nan)
         of_symbol[self.symbol_of] = number_of
-        n_items = max(min(JUDGED_ITEMS, _JUDGED_CELLS // max(n_voters, 1)), 1)
+        n_items = max(min(JUDGED_ITEMS, JUDGED_CELLS // max(n_voters, 1)), 1)
         table = next(iter(self.merged.tables())).slice(0, n_items)
         same = np.arange(len(self.labels), dtype=np.int8)
         return of_symbol[rows_of(table, n_voters, same, len(same)).codes.dense()]
@@ -211,25 +189,13 @@ class LongTable:
 
 @dataclass(frozen=True, eq=False)
 class MakeRows:
-    """Merged rows to votes.
-
-    Attributes
-    ----------
-    n_voters : int
-    code_of : ndarray of shape (n_labels,)
-        Code of every label.
-    n_symbols : int
-    truth : ndarray or None
-        Code of every true label, -1 at the end.
-    lists : bool
-        Whether rows name their voters; packed otherwise.
-    """
+    """Merged rows to votes."""
 
     n_voters: int
-    code_of: NDArray[np.int8]
+    code_of: NDArray[np.int8]  # (n_labels,): code of every label
     n_symbols: int
-    truth: NDArray[np.int8] | None = None
-    lists: bool = True
+    truth: NDArray[np.int8] | None = None  # code of every true label, -1 at the end
+    lists: bool = True  # whether rows name their voters; packed otherwise
 
     def __call__(self, table: Any) -> SparseRows | Rows:
         """Return the votes."""
@@ -291,16 +257,9 @@ def lines_of(table: LongInput, titles: LongTitles, pieces: Sequence[Any]) -> Ite
     return batches_of_lines(lines, LINES_OF_A_PART // 4)
 
 
-@dataclass(frozen=True)
-class Clash:
-    """Words the error of two answers where there may be one."""
-
-    name: str
-    voters: Any
-
-    def __call__(self, item: Any, voter: int | None) -> VotesError:
-        """Return the error."""
-        return two_labels(self.name, item, None if voter is None else self.voters[voter].as_py())
+def clash(name: str, voters: Any, item: Any, voter: int | None) -> VotesError:
+    """Return the error of two answers where there may be one."""
+    return two_labels(name, item, None if voter is None else voters[voter].as_py())
 
 
 # -- on disk ------------------------------------------------------------------------------------------------
@@ -389,11 +348,11 @@ def _merge_in(
         names.add(lines)
         split.write(split_lines(lines.coded(names, first_line), n_parts))
     split.close()
-    clash, symbol_of, bounds = Clash(files.name, names.voters.values), symbols(names), None
+    refuse, symbol_of, bounds = partial(clash, files.name, names.voters.values), symbols(names), None
     ranges = _Runs(folder, "rows", n_parts)
     n_items = n_repeated = n_changed = 0
     for tables in split.taken():
-        grouped: Grouped = group_lines(tables, len(names.voters), symbol_of, files.options.repeats, clash)
+        grouped: Grouped = group_lines(tables, len(names.voters), symbol_of, files.options.repeats, refuse)
         bounds = line_bounds(grouped.rows, n_parts) if bounds is None else bounds
         ranges.write(cut_rows(grouped.rows, bounds))
         n_items += grouped.rows.num_rows

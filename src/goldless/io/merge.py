@@ -18,16 +18,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
-from goldless.io.readers.columns import nested_column
+from goldless.io.readers.columns import TOKENS, nested_column
 from goldless.kernels.sparse import SparseCodes, hash_texts
-from goldless.votes.alphabet import MISSING_TOKENS, listed
+from goldless.votes.alphabet import listed
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.sparse import SparseRows
 
 LINES_OF_A_PART = 1 << 21
 _MOST_PARTS = 256
 MOST_LABELS = 126  # classes and words for "no vote", as int8
-_TOKENS = pa.array(sorted(MISSING_TOKENS))
 
 
 class Names:
@@ -90,7 +89,7 @@ def _plain_values(array: Any) -> Any:
     kind = array.type
     if pa.types.is_large_string(kind) or pa.types.is_string(kind):
         trimmed = pc.utf8_trim_whitespace(array).cast(pa.string())
-        return pc.if_else(pc.is_in(trimmed, _TOKENS), pa.scalar(None, pa.string()), trimmed)
+        return pc.if_else(pc.is_in(trimmed, TOKENS), pa.scalar(None, pa.string()), trimmed)
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return array.cast(pa.int64())
     if pa.types.is_floating(kind):
@@ -135,18 +134,12 @@ class LongTitles:
 
 @dataclass(eq=False)
 class LongNames:
-    """The voters, labels and true labels of a long table, as they come.
-
-    Attributes
-    ----------
-    voters, labels, truths : Names
-    n_lines, n_nameless, n_said : int
-        Lines, lines without an item or a voter, and votes.
-    """
+    """The voters, labels and true labels of a long table, as they come."""
 
     voters: Names
     labels: Names
     truths: Names
+    # n_lines, n_nameless, n_said: lines, lines without an item or a voter, and votes
     n_lines: int = 0
     n_nameless: int = 0
     n_said: int = 0
@@ -236,17 +229,10 @@ def split_lines(table: Any, n_parts: int) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """The rows of some items, in the order of the lines where the items first occur.
+    """The rows of some items, in the order of the lines where the items first occur."""
 
-    Attributes
-    ----------
-    rows : pyarrow.Table
-        A row an item: its name, ``line``, lists ``voters`` and ``symbols``, and perhaps ``truth``.
-    n_repeated, n_changed : int
-        As of :class:`~goldless.votes.long.LongVotes`.
-    """
-
-    rows: Any
+    rows: Any  # a row an item: its name, `line`, lists `voters` and `symbols`, and perhaps `truth`
+    # n_repeated, n_changed: as of `LongVotes`
     n_repeated: int
     n_changed: int
 

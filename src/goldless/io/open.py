@@ -16,18 +16,17 @@ from goldless.errors import Note, VotesError, warn_user
 from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, in_order_of, policy
 from goldless.io.files import labels_of, read_table
 from goldless.io.long_stream import LongInput, long_source
-from goldless.io.number_streams import alphabet_of_levels, kinds_of_block, levels_of_blocks
+from goldless.io.numbers import alphabet_of_levels, kinds_of_block, levels_of_blocks
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.stream import FileVotes, LongFiles, TableReader, understand
 from goldless.io.roles import ReadOptions
 from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
 from goldless.votes.alphabet import Alphabet, LabelRules, as_classes
-from goldless.votes.bins import Bins
+from goldless.votes.bins import Bins, NumberAlphabet
 from goldless.votes.engine import StreamEngine
 from goldless.votes.kinds import NumberRules
 from goldless.votes.long import REPEATS
-from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT
 from goldless.votes.source import GrowingAlphabet, Passes, VoteSource
@@ -392,17 +391,10 @@ def _as_frame(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Tables that have the columns of the first.
+    """Tables that have the columns of the first."""
 
-    Attributes
-    ----------
-    tables : callable
-        Returns an iterator over them.
-    voters, n_voters : ndarray or None, int
-        Names and number of the columns.
-    """
-
-    tables: Callable[[], Iterator[Any]]
+    tables: Callable[[], Iterator[Any]]  # returns an iterator over them
+    # voters, n_voters: names and number of the columns
     voters: NDArray | None
     n_voters: int
 

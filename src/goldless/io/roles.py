@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
-from goldless.spelling import nearest
+from goldless.plain import is_number
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
 from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, judge_labels, ranks_as_codes
+from goldless.words import nearest
 
 _ITEM_NAMES = (
     *("item", "item_id", "itemid", "task", "task_id", "taskid", "example", "example_id", "question", "question_id"),
@@ -29,19 +30,9 @@ _ITEM_NAMES = (
 
 _VOTER_NAMES = (
     *("voter", "worker", "workerid", "annotator", "judge", "rater", "caller", "coder", "reader", "labeler"),
-    *("labeller", "grader", "evaluator", "performer", "reviewer", "assessor", "participant", "respondent", "expert"),
-    *(
-        "physician",
-        "radiologist",
-        "observer",
-        "contributor",
-        "student",
-        "source",
-        "classifier",
-        "user",
-        "llm",
-        "model",
-    ),
+    *("labeller", "grader", "evaluator", "performer", "reviewer", "assessor", "participant", "respondent"),
+    *("expert", "physician", "radiologist", "observer", "contributor", "student", "source", "classifier", "user"),
+    *("llm", "model"),
 )
 
 _LABEL_NAMES = (
@@ -57,50 +48,21 @@ TRUTH_NAMES = {
     *("correct_answer", "correct_label", "true_class", "reference", "actual", "gt", "correct"),
 }
 _MADE_OF_VOTES = {
-    *(
-        "consensus",
-        "consensus_label",
-        "majority",
-        "majority_vote",
-        "majority_label",
-        "final",
-        "final_label",
-        "agg_label",
-    ),
-    *("final_answer", "adjudicated", "adjudicated_label", "aggregated", "aggregated_label", "goldless", "n_votes"),
-    *("goldless_label", "goldless_p", "goldless_probability", "agreement", "votes", "num_votes", "n_annotators"),
+    *("consensus", "consensus_label", "majority", "majority_vote", "majority_label", "final", "final_label"),
+    *("agg_label", "final_answer", "adjudicated", "adjudicated_label", "aggregated", "aggregated_label"),
+    *("goldless", "n_votes", "goldless_label", "goldless_p", "goldless_probability", "agreement", "votes"),
+    *("num_votes", "n_annotators"),
 }
 _NOTED_BESIDE = {  # words in names of columns of numbers that stand beside votes
-    *(
-        "cost",
-        "price",
-        "usd",
-        "latency",
-        "time",
-        "seconds",
-        "duration",
-        "ms",
-        "tokens",
-        "length",
-        "confidence",
-        "conf",
-    ),
-    *(
-        "certainty",
-        "sureness",
-        "trust",
-        "weight",
-        "temperature",
-        "prob",
-        "proba",
-        "probability",
-        "score",
-        "perplexity",
-    ),
+    *("cost", "price", "usd", "latency", "time", "seconds", "duration", "ms", "tokens", "length", "confidence"),
+    *("conf", "certainty", "sureness", "trust", "weight", "temperature", "prob", "proba", "probability", "score"),
+    *("perplexity"),
 }
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _RARE_WORDS = 0.25  # of the votes: more are no refusals
 _FEW_WORDS = 2  # words among numbers, which may mean that a voter said nothing
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
+_FEW_LABELS = 10  # that many there may be on however few items
 _OWN_VALUES = 3  # a column of so many values that no other has is no voter
 _MOST_WORDS = 1000  # distinct values of a column that are compared with those of others
 
@@ -202,27 +164,13 @@ def plain_title(title: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class WideRoles:
-    """What the columns of a wide table are.
+    """What the columns of a wide table are."""
 
-    Attributes
-    ----------
-    items : Column or None
-        The column that names the items.
-    voters : list of Column
-        The columns of votes.
-    notes : tuple of Note
-        Which columns were left out.
-    scores : bool
-        Whether the votes are numbers and no labels.
-    gold : Column or None
-        Known labels of some items.
-    """
-
-    items: Column | None
-    voters: list[Column]
-    notes: tuple[Note, ...] = ()
-    scores: bool = False
-    gold: Column | None = None
+    items: Column | None  # the column that names the items
+    voters: list[Column]  # the columns of votes
+    notes: tuple[Note, ...] = ()  # which columns were left out
+    scores: bool = False  # whether the votes are numbers and no labels
+    gold: Column | None = None  # known labels of some items
 
 
 def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
@@ -249,6 +197,8 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
     left, said = _no_votes(voters, options, table.named)
     voters = [column for column in voters if column not in left]
+    if left and (not table.named or _hardly_share(voters)):  # what is no vote has a name, where votes have none
+        raise _stranger(left[0], name)
     scores = are_numbers(voters, options.rules)
     if not scores:
         _refuse_what_is_no_vote(voters, options, name)
@@ -274,14 +224,22 @@ def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple
     if options.rules.classes is not None:
         return made, notes
     rest = [column for column in columns if column not in made]
-    all_scores = options.rules.numbers.are_numbers or (all(map(_is_numeric, rest)) and _are_fractions(rest))
-    strange = [] if all_scores else _metadata(rest)
+    all_scores = options.rules.numbers.are_numbers or (all(map(is_numeric, rest)) and _are_fractions(rest))
+    times = [column for column in rest if _are_times(column)]
+    others = [column for column in rest if column not in times]
+    times = times if len(others) >= _ENOUGH_VOTERS else []
+    strange = [] if all_scores else [*times, *_metadata([column for column in rest if column not in times])]
     beside = _noted_beside([column for column in rest if column not in strange]) if named else []
     left = [column for column in rest if column in strange or column in beside]
     if left:
         reasons = ["share no label with the others"] * bool(strange) + ["are noted beside votes"] * bool(beside)
         notes.append(_left_out(left, f"they {' or '.join(reasons)}"))
     return [*made, *left], notes
+
+
+def _are_times(column: Column) -> bool:
+    """Whether a column holds moments, which are no votes."""
+    return bool(column.values) and all(isinstance(v, str) and _TIME.match(v) for v in column.values[:_MOST_WORDS])
 
 
 def _left_out(columns: Sequence[Column], why: str) -> Note:
@@ -303,12 +261,12 @@ def _noted_beside(columns: Sequence[Column]) -> list[Column]:
         words = set(re.split(r"[^a-z0-9]+", plain))
         return bool(words & _NOTED_BESIDE) or any(plain.startswith((f"{o}_", f"{o}.", f"{o}:")) for o in names if o)
 
-    found = [column for column in columns if _is_numeric(column) and is_beside(column)]
+    found = [column for column in columns if is_numeric(column) and is_beside(column)]
     rest = [column for column in columns if column not in found]
-    if len(rest) < _ENOUGH_VOTERS or any(_is_numeric(column) and _has_fractions(column) for column in rest):
+    if len(rest) < _ENOUGH_VOTERS or any(is_numeric(column) and _has_fractions(column) for column in rest):
         return []
-    own = set().union(*map(_words, rest))
-    return [column for column in found if not _words(column) <= own]
+    own = set().union(*map(words_of, rest))
+    return [column for column in found if not words_of(column) <= own]
 
 
 def _has_fractions(column: Column) -> bool:
@@ -337,19 +295,60 @@ def _refuse_what_is_no_vote(voters: list[Column], options: ReadOptions, name: st
                 "scores" if scores else "not-votes",
                 {"file": name, "column": column.name},
             )
-    words = {word for column in voters for word in _words(column)}
+    words = {word for column in voters for word in words_of(column)}
     many = options.rules.classes is None and len(words) > _OWN_VALUES
     if many and (stranger := _worst_stranger(voters)) is not None:
+        raise _stranger(stranger, name)
+    n_items = len(voters[0].positions)
+    if many and len(words) > max(n_items, _FEW_LABELS):
+        seen = f"{name} holds {len(words):,} different values in {n_items:,} rows, which are too many for labels"
+        raise VotesError("too-many-labels", seen, "long-or-drop", {"file": name})
+    questions = _questions(voters) if many else []
+    if len(questions) > 1:
+        of_each = ", ".join(f"{short(columns[0].name)!r} and {short(columns[1].name)!r}" for columns in questions[:3])
         raise VotesError(
-            "no-common-label",
-            f"column {short(stranger.name)!r} of {name} shares no label with the others, so they are not votes on "
-            "one question",
-            "long-or-drop",
-            {"file": name, "column": stranger.name},
+            "several-questions",
+            f"columns of {name} answer {len(questions)} questions, for they have no label in common: {of_each}"
+            + (", ..." if len(questions) > 3 else ""),
+            "ignore-others",
+            {"file": name},
         )
 
 
-def _words(column: Column) -> set:
+def _hardly_share(columns: Sequence[Column]) -> bool:
+    """Whether two columns are left, and most of their labels are those of one alone."""
+    words = [words_of(column) for column in columns if column.values]
+    return len(words) == 2 and 2 * len(words[0] & words[1]) < len(words[0] | words[1])
+
+
+def _stranger(column: Column, name: str) -> VotesError:
+    """Return the error of a column that holds no votes on the question of the others."""
+    return VotesError(
+        "no-common-label",
+        f"column {short(column.name)!r} of {name} shares no label with the others, so they are not votes on "
+        "one question",
+        "long-or-drop",
+        {"file": name, "column": column.name},
+    )
+
+
+def _questions(columns: Sequence[Column]) -> list[list[Column]]:
+    """Return columns of text by the question they answer: those of one share labels, directly or through others.
+
+    Voters that know one class each, as rules do, answer no question of their own.
+    """
+    found: list[tuple[set[str], list[Column]]] = []
+    for column in columns:
+        own = {str(value).casefold() for value in column.values if isinstance(value, str)}
+        if len(own) < 2:
+            continue
+        alike = [part for part in found if not own.isdisjoint(part[0])]
+        found = [part for part in found if own.isdisjoint(part[0])]
+        found.append((own.union(*(w for w, _ in alike)), [*(c for _, of_part in alike for c in of_part), column]))
+    return [of_question for _, of_question in found if len(of_question) > 1]
+
+
+def words_of(column: Column) -> set:
     """Return the values of a column without their spelling: numbers as numbers, text in small letters."""
     return {_word(value) for value in column.values[:_MOST_WORDS]}
 
@@ -367,16 +366,16 @@ def _metadata(columns: Sequence[Column]) -> list[Column]:
     A voter may know one class of its own, as rules do that fire on it or not at all: so a column of one or two values
     is taken for a voter if it has gaps.
     """
-    numeric = [column for column in columns if _is_numeric(column)]
+    numeric = [column for column in columns if is_numeric(column)]
     if len(numeric) == len(columns):
         left = _other_numbers(columns) or _strangers(columns)
         # three scores on one scale, and more than there are labels: voters of both kinds
         mixed = len(left) > max(len(columns) - len(left), 2) and _share_a_scale(left)
         return [] if mixed else left
     texts = [column for column in columns if column not in numeric]
-    words = [_words(column) for column in texts if len(column.values) <= MAX_CLASSES]
+    words = [words_of(column) for column in texts if len(column.values) <= MAX_CLASSES]
     sharing = sum(any(own & other for other in words if other is not own) for own in words)
-    if numeric and sharing >= max(len(numeric), 2) and not any(o & _words(c) for o in words for c in numeric):
+    if numeric and sharing >= max(len(numeric), 2) and not any(o & words_of(c) for o in words for c in numeric):
         left = [*numeric, *_strangers(texts)]  # labels, with numbers beside them such as how sure a voter is
         return [column for column in columns if column in left]
     return _strangers(columns)
@@ -389,25 +388,29 @@ def _other_numbers(columns: Sequence[Column]) -> list[Column]:
     """
     rest = sorted(columns, key=lambda column: len(column.values))
     while len(rest) > _ENOUGH_VOTERS:
-        others = set().union(*map(_words, rest[:-1]))
-        if len(_words(rest[-1]) - others) <= max(len(others), 2) or are_probabilities(rest[-1].values):
+        others = set().union(*map(words_of, rest[:-1]))
+        if len(words_of(rest[-1]) - others) <= max(len(others), 2) or are_probabilities(rest[-1].values):
             break
         rest.pop()
-    words = list(map(_words, rest))
+    words = list(map(words_of, rest))
     shared = any(one & other for number, one in enumerate(words) for other in words[:number])
     return [column for column in columns if column not in rest] if shared else []
 
 
 def _strangers(columns: Sequence[Column]) -> list[Column]:
     """Return the columns that share no label with any other, if others do."""
-    words = [_words(column) for column in columns]
-    numeric = [column for column in columns if _is_numeric(column)]
+    words = [words_of(column) for column in columns]
+    numeric = [column for column in columns if is_numeric(column)]
     few = [number for number, column in enumerate(columns) if len(column.values) <= MAX_CLASSES]
     apart = {
         number
         for number, column in enumerate(columns)
         if number not in few
-        or (column.values and _is_apart(number, words, few) and _is_no_rule(column, words[number]))
+        or (
+            column.values
+            and all(words[number].isdisjoint(words[other]) for other in few if other != number)
+            and (len(words[number]) >= _OWN_VALUES or bool((column.positions >= 0).all()))  # it is no rule
+        )
     }
     kept = [number for number in range(len(columns)) if number not in apart]
     if not apart:
@@ -416,21 +419,13 @@ def _strangers(columns: Sequence[Column]) -> list[Column]:
         return [columns[number] for number in sorted(apart)]
     scores = [column for column in numeric if len(column.values) > 2]
     if len(scores) >= _ENOUGH_VOTERS and _share_a_scale(scores):  # numbers beside texts
-        return [column for column in columns if not _is_numeric(column)]
+        return [column for column in columns if not is_numeric(column)]
     return []
-
-
-def _is_apart(number: int, words: list[set], few: list[int]) -> bool:
-    return all(words[number].isdisjoint(words[other]) for other in few if other != number)
-
-
-def _is_no_rule(column: Column, words: set) -> bool:
-    return len(words) >= _OWN_VALUES or bool((column.positions >= 0).all())
 
 
 def _share_a_scale(columns: Sequence[Column]) -> bool:
     """Whether columns lie in ranges that overlap, as scores of one thing do; words among the numbers do not count."""
-    numbers = [[float(value) for value in column.values if _is_a_number(value)] for column in columns]
+    numbers = [[float(value) for value in column.values if is_number(value)] for column in columns]
     return all(numbers) and max(map(min, numbers)) <= min(map(max, numbers))
 
 
@@ -440,7 +435,8 @@ def _are_fractions(columns: Sequence[Column]) -> bool:
     return len(columns) >= _ENOUGH_VOTERS and min(fractions) > 2 and _share_a_scale(columns)
 
 
-def _is_numeric(column: Column) -> bool:
+def is_numeric(column: Column) -> bool:
+    """Whether a column holds numbers only."""
     try:
         return bool(column.values) and all(float(value) == float(value) for value in column.values)
     except (TypeError, ValueError):
@@ -462,7 +458,7 @@ def are_numbers(
         return True
     draft = rules.alphabet_draft(text=True)
     voted = [[value for value in column.values if not draft.means_missing(value)] for column in filled]
-    words = {value for values in voted for value in values if not _is_a_number(value)}
+    words = {value for values in voted for value in values if not is_number(value)}
     if words:
         if len(words) <= _FEW_WORDS and answers is None:
             _refuse_words_among_numbers(filled, rules, sorted(words, key=str))
@@ -512,7 +508,7 @@ def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
     try:
         values = [np.nan if draft.means_missing(value) else float(value) for value in column.values]
     except (TypeError, ValueError):
-        strange = next(value for value in column.values if not _is_a_number(value) and not draft.means_missing(value))
+        strange = next(value for value in column.values if not is_number(value) and not draft.means_missing(value))
         raise VotesError(
             "no-number",
             f"{short(str(strange))!r} in column {short(column.name)!r} is no number, and the votes are to be numbers",
@@ -520,14 +516,6 @@ def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
             {"column": column.name, "label": strange},
         ) from None
     return np.array([*values, np.nan])[column.positions]
-
-
-def _is_a_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _worst_stranger(columns: Sequence[Column]) -> Column | None:
@@ -558,7 +546,7 @@ def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
     if named and plain_title(first.name) in _ITEM_NAMES and len(first.values) > 2:
         return first
     # numbers with fractions are scores, and name no items
-    if len(first.values) > 3 and not (_is_numeric(first) and _has_fractions(first)):
+    if len(first.values) > 3 and not (is_numeric(first) and _has_fractions(first)):
         if len(first.values) == len(first.positions):
             return first
         votes = {value for column in others if len(column.values) <= MAX_CLASSES for value in column.values}

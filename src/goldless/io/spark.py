@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from goldless.errors import VotesError
 from goldless.io.encode import columns_of, labels_in
-from goldless.io.number_streams import added_levels, alphabet_of_levels, kinds_of_block, levels_of
+from goldless.io.numbers import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
-from goldless.votes.bins import Levels
-from goldless.votes.number_alphabet import NumberAlphabet
+from goldless.votes.bins import Levels, NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.source import Passes, VoteSource
 from goldless.votes.spark import SparkEngine, mapped, packed_rows, results_in_batches, sum_of
@@ -25,23 +24,14 @@ _ROWS_LOOKED_AT = 10_000
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a frame are, as far as the user says it.
+    """What the columns of a frame are, as far as the user says it."""
 
-    Attributes
-    ----------
-    item, voter, label : str or None
-        Columns of a long frame: all three, or none.
-    id_column : str or None
-        Column of a wide frame that names the items.
-    ignore : frozenset of str
-        Columns that are no votes.
-    """
-
+    # item, voter, label: columns of a long frame: all three, or none
     item: str | None = None
     voter: str | None = None
     label: str | None = None
-    id_column: str | None = None
-    ignore: frozenset[str] = frozenset()
+    id_column: str | None = None  # column of a wide frame that names the items
+    ignore: frozenset[str] = frozenset()  # columns that are no votes
 
 
 def open_spark(

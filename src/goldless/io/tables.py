@@ -16,7 +16,16 @@ from goldless.io.frames import unknown_truth
 from goldless.io.numbers import encode_numbers, kinds_in, with_ties_halfway
 from goldless.io.readers.base import Read, Roles
 from goldless.io.readers.columns import Column, Columns, as_meant, column_of
-from goldless.io.roles import ReadOptions, WideRoles, are_numbers, column_of_numbers, no_votes_left, short, wide_roles
+from goldless.io.roles import (
+    ReadOptions,
+    WideRoles,
+    are_numbers,
+    column_of_numbers,
+    is_numeric,
+    no_votes_left,
+    short,
+    wide_roles,
+)
 from goldless.kernels.sparse import Codes, SparseCodes, first_vote
 from goldless.votes.alphabet import (
     MAX_CLASSES,
@@ -33,7 +42,7 @@ from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.votes import Votes
 
 _MAX_CELLS = 200_000_000  # of numbers, which are kept as a matrix
-_JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
+JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
 _MAX_LABELS = 126  # classes and words for "no vote", as int8
 
 
@@ -307,7 +316,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
             answers = np.where(count > 1, np.bincount(cell, given, len(answers)) / np.maximum(count, 1), answers)
         return answers.reshape(items, n_voters)
 
-    judged = max(min(n_items, _JUDGED_CELLS // n_voters), 1)
+    judged = max(min(n_items, JUDGED_CELLS // n_voters), 1)
     if are_numbers([label], options.rules, lambda: numbers(judged)):
         changed = _changed_numbers(item, voter, label, said, options, name)
         how = with_changes(how, changed, options, "their mean")
@@ -317,7 +326,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
             "too-many-labels",
             f"column {label.name!r} of {name} holds {len(label.values):,} different labels, such as "
             f"{listed(label.values[:2])}",
-            "scores",
+            "scores" if is_numeric(label) else "few-classes",
             {"file": name, "column": label.name},
         )
     labels, votes, joined = common_labels([label], options)
@@ -402,7 +411,7 @@ def refuse_wrong_guess(
     n_voters = len(voters)
     columns = f"{roles.item!r}, {roles.voter!r}, {roles.label!r}"
     if n_voters == 1:
-        found = f"votes of one voter, {short(voters[0])!r}, on {n_items:,} items"
+        found = f"votes of one voter, {short(voters[0])!r}, on {n_items:,} item{'s' * (n_items > 1)}"
         hint = "more-voters" if read.certain else "wrong-guess"
         raise VotesError("one-voter", f"{name}, read as {read.how} ({columns}), holds {found}", hint, {"file": name})
     if n_items >= n_votes > 0:
@@ -432,38 +441,20 @@ def truth_words(truth: Column | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Draft:
-    """What was read, before its labels are looked at.
+    """What was read, before its labels are looked at."""
 
-    Attributes
-    ----------
-    labels : list
-        Distinct labels.
-    positions : ndarray of shape (n_items, n_voters), SparseCodes or None
-        Position of every vote among the labels, -1 where there is none.
-    voters, items : list of str, ndarray or None
-        Names.
-    truth : Column or None
-        True labels.
-    how, notes : str, list of Note
-        How the file was read, and what may have been read otherwise than it was meant.
-    item_title : str
-        Column that names the items.
-    numbers : ndarray of shape (n_items, n_voters) or None
-        Votes that are numbers.
-    gold : Column or None
-        Known labels of golden tasks.
-    """
-
-    labels: list[Any]
-    positions: Codes | None
+    labels: list[Any]  # distinct labels
+    positions: Codes | None  # (n_items, n_voters): position of every vote among the labels, -1 where there is none
+    # voters, items: names
     voters: list[str]
     items: NDArray | None
-    truth: Column | None
+    truth: Column | None  # true labels
+    # how, notes: how the file was read, and what may have been read otherwise than it was meant
     how: str
     notes: list[Note]
-    item_title: str = "item"
-    numbers: NDArray[np.float64] | None = None
-    gold: Column | None = None
+    item_title: str = "item"  # column that names the items
+    numbers: NDArray[np.float64] | None = None  # (n_items, n_voters): votes that are numbers
+    gold: Column | None = None  # known labels of golden tasks
 
     def alphabet(self, options: ReadOptions, name: str) -> Alphabet:
         """Find the classes."""

@@ -40,29 +40,15 @@ AGENT = "goldless"
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of the items of a file.
+    """Labels of the items of a file."""
 
-    Attributes
-    ----------
-    table : VotesFile
-        The votes, which know their items, their files and their format.
-    codes : ndarray of shape (n_items,)
-        Code of each label.
-    probability : ndarray of shape (n_items, n_classes)
-    support : ndarray of shape (n_items,) or None
-        Supporting voters of the positive class, a group that shares errors counted once.
-    unseen : float or None
-        How many candidate items nobody called, if that was counted.
-    cut : float or None
-        Variants with a smaller probability are marked in the FILTER of a VCF file.
-    """
-
-    table: VotesFile
-    codes: NDArray[np.integer]
-    probability: NDArray[np.float64]
+    table: VotesFile  # the votes, which know their items, their files and their format
+    codes: NDArray[np.integer]  # (n_items,): code of each label
+    probability: NDArray[np.float64]  # (n_items, n_classes)
+    # (n_items,): supporting voters of the positive class, a group that shares errors counted once
     support: NDArray[np.float64] | None = None
-    unseen: float | None = None
-    cut: float | None = None
+    unseen: float | None = None  # how many candidate items nobody called, if that was counted
+    cut: float | None = None  # variants with a smaller probability are marked in the FILTER of a VCF file
 
     @property
     def classes(self) -> list:

@@ -25,17 +25,9 @@ def evaluate_codes(
 
     Rows without a missing vote are packed tighter than the others, and so evaluated apart from them.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_voters)
-    groups : ndarray of shape (n_voters,)
-        Voters with a negative group are left out.
-    n_symbols : int
-        How many symbols votes may be.
-    tables_for : callable
-        Makes the tables for a plan.
-    evaluate : callable
-        A function of tables and packed rows with one row of results for each.
+    ``codes`` (n_rows, n_voters); ``groups`` (n_voters,): voters with a negative group are left out; ``n_symbols``:
+    how many symbols votes may be; ``tables_for``: makes the tables for a plan; ``evaluate``: a function of tables and
+    packed rows with one row of results for each.
     """
     plans: dict[bool, tuple[PackingPlan, UnitTables]] = {}
     chunks = row_chunks(len(codes), _CHUNK_ROWS)

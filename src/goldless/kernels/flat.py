@@ -1,8 +1,8 @@
 """The E-step where every voter hangs on the hub: sums of logarithms, and what they make of the votes.
 
-A vote is a row of a table with an entry for each state. Between the two kernels numpy takes exponentials, many at a
-time. Four states are one step of the machine (:mod:`goldless.kernels.lanes`); of a number that is no multiple of four
-the last step takes some states again.
+A vote is a row of a table with an entry for each state. Between the kernels numpy takes exponentials, many at a time.
+Four states are one step of the machine (:mod:`goldless.kernels.lanes`); of a number that is no multiple of four the
+last step takes some states again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from goldless.kernels.lanes import LANES, four, plus, put, times
 
 
 @compiled
-def collect(starts, cells, log_votes, log_prior, hubs, tops):
-    """Add up what the votes of each row say of each state, less the largest sum of the row."""
+def collect(starts, cells, log_votes, log_prior, hubs):
+    """Add up what the votes of each row say of each state."""
     n_states = log_prior.size
     table, out = log_votes.reshape(-1), hubs.reshape(-1)
     last_start = n_states - LANES
@@ -44,12 +44,32 @@ def collect(starts, cells, log_votes, log_prior, hubs, tops):
                 put(out, here + a, of_a)
                 put(out, here + b, of_b)
                 put(out, here + c, of_c)
+
+
+@compiled
+def lower(hubs, tops):
+    """Take from every row its largest entry."""
+    n_rows, n_states = hubs.shape
+    for row in range(n_rows):
         top = hubs[row, 0]
         for state in range(1, n_states):
             top = max(top, hubs[row, state])
         for state in range(n_states):
             hubs[row, state] -= top
         tops[row] = top
+
+
+@compiled
+def tally(starts, cells, hubs):
+    """Count the votes of each row for each state; a row without votes is for the first."""
+    n_rows, n_states = hubs.shape
+    for row in range(n_rows):
+        for state in range(n_states):
+            hubs[row, state] = 0.0
+        for vote in range(starts[row], starts[row + 1]):
+            hubs[row, np.int64(cells[vote]) % n_states] += 1.0
+        if starts[row] == starts[row + 1]:
+            hubs[row, 0] = 1.0
 
 
 @compiled

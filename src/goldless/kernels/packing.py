@@ -27,40 +27,22 @@ class PackingPlan:
     holds as many digits as fit: eight votes of two labels, five with gaps, two of ten labels. The voters of a group
     stand side by side in one byte, which the group may share with others. A group too large for a byte is *wide*: it
     has bytes of its own, after those of all other groups.
-
-    Attributes
-    ----------
-    radix : int
-        How many values a digit has.
-    missing : {0, 1}
-        Whether votes may be missing: the digit of the first symbol.
-    n_voters : int
-        Number of voters, those left out among them.
-    voters : ndarray of shape (n_packed,)
-        The voters that are packed, in the order of their bytes and digits.
-    byte_start : ndarray of shape (n_bytes + 1,)
-        Where the voters of each byte start in ``voters``.
-    unit_start : ndarray of shape (n_units + 1,)
-        Where the voters of each unit start in ``voters``. A unit is a group, or one byte of a wide group.
-    unit_group, unit_byte, unit_weight : ndarray of shape (n_units,)
-        Group, byte, and value of one unit of the lowest digit.
-    wide_start : ndarray of shape (n_wide + 1,)
-        Where the bytes of each wide group start, counted from the first wide byte.
-    wide_groups : ndarray of shape (n_wide,)
-        The groups that are wide.
     """
 
-    radix: int
-    missing: int
-    n_voters: int
-    voters: NDArray[np.int64]
-    byte_start: NDArray[np.int64]
+    radix: int  # how many values a digit has
+    missing: int  # {0, 1}: whether votes may be missing: the digit of the first symbol
+    n_voters: int  # number of voters, those left out among them
+    voters: NDArray[np.int64]  # (n_packed,): the voters that are packed, in the order of their bytes and digits
+    byte_start: NDArray[np.int64]  # (n_bytes + 1,): where the voters of each byte start in `voters`
+    # (n_units + 1,): where the voters of each unit start in `voters`. A unit is a group, or one byte of a wide group
     unit_start: NDArray[np.int64]
+    # unit_group, unit_byte, unit_weight: (n_units,): group, byte, and value of one unit of the lowest digit
     unit_group: NDArray[np.int64]
     unit_byte: NDArray[np.int64]
     unit_weight: NDArray[np.int64]
+    # (n_wide + 1,): where the bytes of each wide group start, counted from the first wide byte
     wide_start: NDArray[np.int64]
-    wide_groups: NDArray[np.int64]
+    wide_groups: NDArray[np.int64]  # (n_wide,): the groups that are wide
 
     @property
     def n_bytes(self) -> int:

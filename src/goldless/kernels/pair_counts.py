@@ -17,16 +17,8 @@ _MEMORY = 1 << 29  # bytes of tables that threads may fill at the same time
 def pair_counts(bits: NDArray[np.uint8], n_voters: int, n_symbols: int) -> NDArray[np.int64]:
     """Count, for every two voters, what they said on the items both voted on.
 
-    Parameters
-    ----------
-    bits : ndarray of shape (n_items, n_bytes)
-        Rows of votes as bits (:mod:`goldless.kernels.bits`).
-    n_voters, n_symbols : int
-
-    Returns
-    -------
-    ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
-        ``counts[a, b, i, j]`` items on which i said a and j said b.
+    ``bits`` (n_items, n_bytes): rows of votes as bits (:mod:`goldless.kernels.bits`). Returns (n_symbols, n_symbols,
+    n_voters, n_voters): ``counts[a, b, i, j]`` items on which i said a and j said b.
     """
     if len(bits) * (n_symbols * n_voters) ** 2 <= _FEW_PRODUCTS:
         return _by_products(unpack_bits(bits, n_voters), n_symbols)

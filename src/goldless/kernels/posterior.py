@@ -15,24 +15,13 @@ _SMALL = 1e-140
 
 
 class Message(NamedTuple):
-    """What the votes of a group say of the hub.
+    """What the votes of a group say of the hub."""
 
-    Attributes
-    ----------
-    rates : ndarray of shape (n_latent_states, n_states)
-        Pr(alpha = a | hub).
-    log_scale : ndarray of shape (n_rows,)
-        Logarithm of what likelihoods are divided by.
-    likelihood : ndarray of shape (n_latent_states, n_rows)
-        Of the votes of the group for each value of its latent, the largest 1.
-    mixed : ndarray of shape (n_states, n_rows)
-        Its mean over the latent given each state of the hub.
-    """
-
-    rates: NDArray[np.float64]
-    log_scale: NDArray[np.float64]
+    rates: NDArray[np.float64]  # (n_latent_states, n_states): Pr(alpha = a | hub)
+    log_scale: NDArray[np.float64]  # (n_rows,): logarithm of what likelihoods are divided by
+    # (n_latent_states, n_rows): of the votes of the group for each value of its latent, the largest 1
     likelihood: NDArray[np.float64]
-    mixed: NDArray[np.float64]
+    mixed: NDArray[np.float64]  # (n_states, n_rows): its mean over the latent given each state of the hub
 
     @classmethod
     def of(cls, evidence: NDArray[np.float64], rates: NDArray[np.float64]) -> Message:
@@ -49,36 +38,20 @@ class Message(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """What rows expect, times the items they stand for.
+    """What rows expect, times the items they stand for."""
 
-    Attributes
-    ----------
-    hub : ndarray of shape (n_states, n_rows)
-        Items in each state of the hub.
-    latents : list of ndarray of shape (n_latent_states, n_states)
-        Items with (alpha, hub), of every message.
-    parents : list of ndarray of shape (n_latent_states, n_rows)
-        Items with each value of the latent, of every message.
-    log_likelihood : float
-        Of all rows.
-    """
-
-    hub: NDArray[np.float64]
-    latents: list[NDArray[np.float64]]
+    hub: NDArray[np.float64]  # (n_states, n_rows): items in each state of the hub
+    latents: list[NDArray[np.float64]]  # (n_latent_states, n_states): items with (alpha, hub), of every message
+    # (n_latent_states, n_rows): items with each value of the latent, of every message
     parents: list[NDArray[np.float64]]
-    log_likelihood: float
+    log_likelihood: float  # of all rows
 
 
 def posterior(hub: NDArray[np.float64], messages: Sequence[Message], counts: NDArray[np.float64]) -> Posterior:
     """Return what rows expect.
 
-    Parameters
-    ----------
-    hub : ndarray of shape (n_states, n_rows)
-        Log-probability of each state plus the log-likelihood of the votes without those of the messages; overwritten.
-    messages : sequence of Message
-    counts : ndarray of shape (n_rows,)
-        How many items each row stands for.
+    ``hub`` (n_states, n_rows): log-probability of each state plus the log-likelihood of the votes without those of
+    the messages; overwritten; ``counts`` (n_rows,): how many items each row stands for.
     """
     scale = np.zeros(hub.shape[1])
     for message in messages:

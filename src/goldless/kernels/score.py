@@ -51,8 +51,7 @@ def score_by_sampling(
     score = np.zeros_like(covariance)
     error = np.zeros_like(covariance)
     ordered_map(
-        lambda voter: _sample_row(covariance, voter, n_samples, np.uint64(seed), score, error),
-        range(n_voters),
+        lambda voter: _sample_row(covariance, voter, n_samples, np.uint64(seed), score, error), range(n_voters)
     )
     return score + score.T, error + error.T
 

@@ -16,24 +16,12 @@ from goldless.kernels.compiled import compiled
 
 @dataclass(frozen=True, eq=False)
 class SparseCodes:
-    """Rows of votes that name their voters: the matrix of codes, as far as it is not missing.
+    """Rows of votes that name their voters: the matrix of codes, as far as it is not missing."""
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        Where the votes of each row start.
-    voters : ndarray of shape (n_votes,)
-        int32: the voter of every vote; they ascend within a row.
-    symbols : ndarray of shape (n_votes,)
-        int8: what it says, from 0.
-    n_voters : int
-        Number of voters.
-    """
-
-    starts: NDArray[np.int64]
-    voters: NDArray[np.int32]
-    symbols: NDArray[np.int8]
-    n_voters: int
+    starts: NDArray[np.int64]  # (n_rows + 1,): where the votes of each row start
+    voters: NDArray[np.int32]  # (n_votes,): int32: the voter of every vote; they ascend within a row
+    symbols: NDArray[np.int8]  # (n_votes,): int8: what it says, from 0
+    n_voters: int  # number of voters
 
     @classmethod
     def of(cls, codes: NDArray[np.int8]) -> SparseCodes:
@@ -165,13 +153,10 @@ class SparseCodes:
 
     def cast(self, n_symbols: int, counts: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
         """Return the votes of every voter for each symbol, (n_symbols, n_voters); rows count ``counts`` times."""
-        flat = self.symbols.astype(np.int64) * self.n_voters + self.voters
-        found = np.zeros(n_symbols * self.n_voters, dtype=np.int64)
-        if counts is None:
-            found += np.bincount(flat, minlength=len(found))
-        else:
-            np.add.at(found, flat, np.asarray(counts, dtype=np.int64)[self.rows])
-        return found.reshape(n_symbols, self.n_voters)
+        found = np.zeros((n_symbols, self.n_voters), dtype=np.int64)
+        of_rows = np.ones(len(self), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+        _count_cast(self.starts, self.voters, self.symbols, of_rows, found)
+        return found
 
     def voter_hashes(self) -> NDArray[np.uint64]:
         """Return a sum of hashes for each voter that is the same for two voters with the same votes on the same rows.
@@ -185,14 +170,7 @@ class SparseCodes:
     def weighted(self, weights: NDArray[np.float64], n_symbols: int) -> NDArray[np.float64]:
         """Return, for every voter and symbol, the weights of the rows where it says so.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n_rows, n_columns)
-        n_symbols : int
-
-        Returns
-        -------
-        ndarray of shape (n_voters, n_columns, n_symbols)
+        ``weights`` (n_rows, n_columns). Returns (n_voters, n_columns, n_symbols).
         """
         out = np.zeros((self.n_voters, n_symbols, weights.shape[1]))
         _scatter(self.starts, self.voters, self.symbols, np.ascontiguousarray(weights, dtype=np.float64), out)
@@ -245,6 +223,28 @@ def _scatter(starts, voters, symbols, weights, out):
         for vote in range(starts[row], starts[row + 1]):
             for column in range(weights.shape[1]):
                 out[voters[vote], symbols[vote], column] += weights[row, column]
+
+
+@compiled
+def _count_cast(starts, voters, symbols, counts, cast):
+    for row in range(starts.size - 1):
+        for vote in range(starts[row], starts[row + 1]):
+            cast[symbols[vote], voters[vote]] += counts[row]
+
+
+@compiled
+def count_shared(starts, voters, number, counts, shared):
+    """Count the items that numbered voters share with those of each bucket, who have a number with the same end."""
+    n_buckets = shared.shape[1]
+    for row in range(starts.size - 1):
+        for vote in range(starts[row], starts[row + 1]):
+            own = number[voters[vote]]
+            if own < 0:
+                continue
+            for place in range(starts[row], starts[row + 1]):
+                other = number[voters[place]]
+                if other >= 0 and other != own:
+                    shared[own, other & (n_buckets - 1)] += counts[row]
 
 
 @compiled

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,26 +28,14 @@ _TABLES_AT_ONCE = 4
 
 @dataclass(frozen=True, eq=False)
 class SparseLayout:
-    """Votes laid out for passes of EM.
+    """Votes laid out for passes of EM."""
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        Where the votes of each row start.
-    cells : ndarray of shape (n_votes,)
-        uint32: voter times symbols plus symbol of every vote, row after row.
-    counts : ndarray of shape (n_rows,)
-        How many items each row stands for.
-    n_voters, n_symbols : int
-    spare : list of ndarray
-        Tables that earlier passes have left: fresh memory costs as much as a pass.
-    """
-
-    starts: NDArray[np.int64]
-    cells: NDArray[np.uint32]
-    counts: NDArray[np.float64]
+    starts: NDArray[np.int64]  # (n_rows + 1,): where the votes of each row start
+    cells: NDArray[np.uint32]  # (n_votes,): uint32: voter times symbols plus symbol of every vote, row after row
+    counts: NDArray[np.float64]  # (n_rows,): how many items each row stands for
     n_voters: int
     n_symbols: int
+    # tables that earlier passes have left: fresh memory costs as much as a pass
     spare: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -87,24 +76,14 @@ class SparseLayout:
 
 @dataclass(frozen=True, eq=False)
 class SparseTree:
-    """A tree model as the arrays that passes over sparse rows read.
+    """A tree model as the arrays that passes over sparse rows read."""
 
-    Attributes
-    ----------
-    log_votes : ndarray of shape (n_voters * n_symbols, n_parent_states)
-        Log-probability of every vote in each state of the voter's parent.
-    latent_of : ndarray of shape (n_voters,)
-        Number of the latent that a voter hangs on, -1 for the hub itself.
-    rates : ndarray of shape (n_latents, n_latent_states, n_states)
-        Pr(alpha = a | state) of those groups that have a latent of their own.
-    log_prior : ndarray of shape (n_states,)
-    n_symbols : int
-    """
-
+    # (n_voters * n_symbols, n_parent_states): log-probability of every vote in each state of the voter's parent
     log_votes: NDArray[np.float64]
-    latent_of: NDArray[np.int64]
+    latent_of: NDArray[np.int64]  # (n_voters,): number of the latent that a voter hangs on, -1 for the hub itself
+    # (n_latents, n_latent_states, n_states): Pr(alpha = a | state) of those groups that have a latent of their own
     rates: NDArray[np.float64]
-    log_prior: NDArray[np.float64]
+    log_prior: NDArray[np.float64]  # (n_states,)
     n_symbols: int
 
     @classmethod
@@ -129,11 +108,17 @@ class SparseTree:
 
     def hub_log_likelihood(self, codes: SparseCodes) -> NDArray[np.float64]:
         """Return log Pr(votes of the row | state of the hub), shape (n_rows, n_states)."""
+        from goldless.kernels.flat import collect
+
         cells, out = self._cells(codes), np.empty((len(codes), len(self.log_prior)))
+        even = np.zeros(len(self.log_prior))
 
         def fill(rows: slice) -> None:
             starts = codes.starts[rows.start : rows.stop + 1]
-            _evaluate(starts, cells, self.log_votes, self.latent_of, self.rates, self.n_symbols, out[rows])
+            if self._is_flat:
+                collect(starts, cells, self.log_votes, even, out[rows])
+            else:
+                _evaluate(starts, cells, self.log_votes, self.latent_of, self.rates, self.n_symbols, out[rows])
 
         ordered_map(fill, row_chunks(len(codes), _CHUNK_ROWS))
         return out
@@ -155,9 +140,9 @@ class SparseTree:
         """Return what the rows add to an E-step."""
 
         def add(rows: slice, sums: SparseSums) -> float:
+            if self._is_flat:
+                return self._share(layout, rows, sums, self._collect)
             starts, counts = layout.starts[rows.start : rows.stop + 1], layout.counts[rows]
-            if not len(self.rates):
-                return self._expect_flat(starts, layout.cells, counts, sums)
             return float(
                 _expect(
                     starts, layout.cells, counts, self.log_votes, self.latent_of, self.rates, self.log_prior,
@@ -167,29 +152,38 @@ class SparseTree:
 
         return self._sum(layout, add)
 
-    def _expect_flat(
-        self,
-        starts: NDArray[np.int64],
-        cells: NDArray[np.uint32],
-        counts: NDArray[np.float64],
-        sums: SparseSums,
-    ) -> float:
-        """Add some rows if every voter hangs on the hub: exponentials of many at once are cheap."""
-        from goldless.kernels.flat import collect, share  # brings Numba along
+    @property
+    def _is_flat(self) -> bool:
+        """Whether every voter hangs on the hub."""
+        return not len(self.rates) and self.log_votes.shape[1] == len(self.log_prior)
+
+    def _collect(
+        self, layout: SparseLayout, rows: slice, hub: NDArray[np.float64], tops: NDArray[np.float64]
+    ) -> None:
+        """Fill ``hub`` with what some rows say of the states, as a share of what they say of the likeliest."""
+        from goldless.kernels.flat import collect, lower  # brings Numba along
+
+        collect(layout.starts[rows.start : rows.stop + 1], layout.cells, self.log_votes, self.log_prior, hub)
+        lower(hub, tops)
+        np.exp(hub, out=hub)  # of many at once these are cheap
+
+    def _share(self, layout: SparseLayout, rows: slice, sums: SparseSums, fill: Callable[..., None]) -> float:
+        """Count the votes of some rows by the states that ``fill`` finds likely, if every voter hangs on the hub."""
+        from goldless.kernels.flat import share
 
         log_likelihood = 0.0
         # what rows read stays in the cache until it is counted, unless the tables are larger than the cache anyway
-        at_once = min(max(_ROWS_AT_ONCE, len(self.log_votes)), len(counts))
-        hubs, tops, totals = np.empty((at_once, len(self.log_prior))), *np.empty((2, at_once))
-        for rows in row_chunks(len(counts), max(at_once, 1)):
-            here, n_rows = starts[rows.start : rows.stop + 1], rows.stop - rows.start
-            hub, top, total = hubs[:n_rows], tops[:n_rows], totals[:n_rows]
-            collect(here, cells, self.log_votes, self.log_prior, hub, top)
-            np.exp(hub, out=hub)
-            share(here, cells, counts[rows], hub, total, sums.labels, sums.votes)
-            np.log(total, out=total)
-            total += top
-            log_likelihood += float(np.einsum("i,i->", counts[rows], total))  # not by BLAS, whose threads would wait
+        at_once = max(min(max(_ROWS_AT_ONCE, len(self.log_votes)), rows.stop - rows.start), 1)
+        hubs, all_tops, all_totals = np.empty((at_once, len(self.log_prior))), np.zeros(at_once), np.empty(at_once)
+        for first in range(rows.start, rows.stop, at_once):
+            here = slice(first, min(first + at_once, rows.stop))
+            starts, counts, n_rows = layout.starts[first : here.stop + 1], layout.counts[here], here.stop - first
+            hub, tops, totals = hubs[:n_rows], all_tops[:n_rows], all_totals[:n_rows]
+            fill(layout, here, hub, tops)
+            share(starts, layout.cells, counts, hub, totals, sums.labels, sums.votes)
+            np.log(totals, out=totals)
+            totals += tops
+            log_likelihood += float(np.einsum("i,i->", counts, totals))  # not by BLAS, whose threads would wait
         return log_likelihood
 
     def unit_votes(self, layout: SparseLayout, hub: NDArray[np.float64] | None) -> SparseSums:
@@ -200,7 +194,17 @@ class SparseTree:
         given = hub is not None
         start = np.empty((0, len(self.log_prior))) if hub is None else np.ascontiguousarray(hub)
 
+        def mean_votes(layout: SparseLayout, rows: slice, out: NDArray[np.float64], tops: Any) -> None:
+            from goldless.kernels.flat import tally
+
+            if given:
+                np.copyto(out, start[rows])
+            else:
+                tally(layout.starts[rows.start : rows.stop + 1], layout.cells, out)
+
         def add(rows: slice, sums: SparseSums) -> float:
+            if self._is_flat:
+                return self._share(layout, rows, sums, mean_votes)
             _unit_votes(
                 layout.starts[rows.start : rows.stop + 1], layout.cells, layout.counts[rows], self.latent_of,
                 self.n_symbols, given, start[rows] if given else start, sums.labels, sums.latents, sums.votes,
@@ -235,25 +239,13 @@ class SparseTree:
 
 @dataclass(frozen=True, eq=False)
 class SparseSums:
-    """What a pass adds up over sparse rows. Sums of two blocks of rows add.
+    """What a pass adds up over sparse rows. Sums of two blocks of rows add."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_states,)
-        Expected items of each state.
-    latents : ndarray of shape (n_latents, n_latent_states, n_states)
-        Expected items with (alpha, state), over the rows where the group votes.
-    voted : ndarray of shape (n_latents, n_states)
-        Expected items of each state where the group votes.
-    votes : ndarray of shape (n_voters, n_symbols, n_parent_states)
-        Expected (vote, state of the voter's parent).
-    log_likelihood : float
-    """
-
-    labels: NDArray[np.float64]
+    labels: NDArray[np.float64]  # (n_states,): expected items of each state
+    # (n_latents, n_latent_states, n_states): expected items with (alpha, state), over the rows where the group votes
     latents: NDArray[np.float64]
-    voted: NDArray[np.float64]
-    votes: NDArray[np.float64]
+    voted: NDArray[np.float64]  # (n_latents, n_states): expected items of each state where the group votes
+    votes: NDArray[np.float64]  # (n_voters, n_symbols, n_parent_states): expected (vote, state of the voter's parent)
     log_likelihood: float
 
     def __add__(self, other: SparseSums) -> SparseSums:

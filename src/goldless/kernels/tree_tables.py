@@ -49,31 +49,19 @@ class RowSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnitTables:
-    """A tree model as tables over byte values.
-
-    Attributes
-    ----------
-    plan : PackingPlan
-    rates : ndarray of shape (n_groups, n_latent_states, n_hub_states)
-        Pr(alpha_k = a | hub).
-    has_latent : ndarray of shape (n_groups,)
-        Whether a group has a latent of its own, or hangs on the hub.
-    log_weights : ndarray of shape (n_hub_states,)
-        Log-probability of each state of the hub.
-    narrow : ndarray of shape (n_narrow, n_values, n_hub_states)
-        Log-likelihood of a byte value in each state of the hub.
-    wide : ndarray of shape (n_wide_bytes, n_values, n_latent_states)
-        Log-likelihood of a byte value of a wide group for each value of its latent.
-    likelihood : ndarray of shape (n_units, n_values, n_latent_states)
-        Likelihood of the votes of a unit for each value of its latent, the largest scaled to 1.
-    """
+    """A tree model as tables over byte values."""
 
     plan: PackingPlan
-    rates: NDArray[np.float64]
-    has_latent: NDArray[np.bool_]
-    log_weights: NDArray[np.float64]
+    rates: NDArray[np.float64]  # (n_groups, n_latent_states, n_hub_states): Pr(alpha_k = a | hub)
+    has_latent: NDArray[np.bool_]  # (n_groups,): whether a group has a latent of its own, or hangs on the hub
+    log_weights: NDArray[np.float64]  # (n_hub_states,): log-probability of each state of the hub
+    # (n_narrow, n_values, n_hub_states): log-likelihood of a byte value in each state of the hub
     narrow: NDArray[np.float64]
+    # (n_wide_bytes, n_values, n_latent_states): log-likelihood of a byte value of a wide group for each value of its
+    # latent
     wide: NDArray[np.float64]
+    # (n_units, n_values, n_latent_states): likelihood of the votes of a unit for each value of its latent, the
+    # largest scaled to 1
     likelihood: NDArray[np.float64]
 
     @classmethod
@@ -88,17 +76,10 @@ class UnitTables:
     ) -> UnitTables:
         """Fill the tables.
 
-        Parameters
-        ----------
-        plan : PackingPlan
-        log_votes : ndarray of shape (n_voters, n_parent_states, n_symbols)
-            Log-probability of every vote in each state of the voter's parent.
-        rates, has_latent : ndarray
-            Of all groups, as above.
-        weights : ndarray of shape (n_hub_states,)
-            Probability of each state of the hub.
-        once : bool, default=False
-            Whether the tables are for one pass, so that few need no kernel.
+        ``log_votes`` (n_voters, n_parent_states, n_symbols): log-probability of every vote in each state of the
+        voter's parent; ``rates`` and ``has_latent``: of all groups, as above; ``weights`` (n_hub_states,):
+        probability of each state of the hub; ``once``: whether the tables are for one pass, so that few need no
+        kernel.
         """
         _, n_latent, n_states = rates.shape
         narrow = np.zeros((plan.n_narrow, plan.n_values, n_states))
@@ -231,12 +212,9 @@ class UnitTables:
     def expected(self, sums: RowSums, totals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the expected counts behind the sums of a pass.
 
-        Returns
-        -------
-        latents : ndarray of shape (n_groups, n_latent_states, n_hub_states)
-            Expected items with (alpha_k, hub); nothing for groups without a latent of their own.
-        votes : ndarray of shape (n_voters, n_parent_states, n_symbols)
-            Expected votes for every symbol in each state of the voter's parent.
+        Returns ``latents`` (n_groups, n_latent_states, n_hub_states): expected items with (alpha_k, hub); nothing for
+        groups without a latent of their own; ``votes`` (n_voters, n_parent_states, n_symbols): expected votes for
+        every symbol in each state of the voter's parent.
         """
         plan = self.plan
         histogram = with_first(sums.histogram, totals[: plan.n_narrow])

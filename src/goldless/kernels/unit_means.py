@@ -22,23 +22,14 @@ def _votes_of_values(radix: int, missing: int, n_votes: int) -> NDArray[np.int64
 
 @dataclass(frozen=True, eq=False)
 class UnitMeans:
-    """The mean vote of every unit, as tables over byte values: to start EM from.
-
-    Attributes
-    ----------
-    plan : PackingPlan
-    tables : ndarray of shape (n_narrow, n_values, n_classes)
-        Sum over the units in a byte of the share of their votes for a class, but for the first class: number of
-        units that voted.
-    wide : ndarray of shape (n_wide_bytes, n_values, n_classes)
-        Number of votes for each class.
-    likelihood : ndarray of shape (n_units, n_values, n_classes)
-        Share of the votes of a unit for each class; zero where it did not vote.
-    """
+    """The mean vote of every unit, as tables over byte values: to start EM from."""
 
     plan: PackingPlan
+    # (n_narrow, n_values, n_classes): sum over the units in a byte of the share of their votes for a class, but for
+    # the first class: number of units that voted
     tables: NDArray[np.float64]
-    wide: NDArray[np.float64]
+    wide: NDArray[np.float64]  # (n_wide_bytes, n_values, n_classes): number of votes for each class
+    # (n_units, n_values, n_classes): share of the votes of a unit for each class; zero where it did not vote
     likelihood: NDArray[np.float64]
 
     @classmethod

@@ -17,14 +17,8 @@ def shares_of_rows(
 ) -> NDArray[np.float64]:
     """Return counts with pseudo-counts as shares of their row, even where there are none, and never 0 or 1.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_voters, n_parents, n_symbols)
-    pseudo : ndarray of shape (2, n_parents, n_symbols)
-        What is added to the counts of a voter of each kind.
-    kind : ndarray of shape (n_voters,)
-    least : float
-        Smallest share.
+    ``counts`` (n_voters, n_parents, n_symbols); ``pseudo`` (2, n_parents, n_symbols): what is added to the counts of
+    a voter of each kind; ``kind`` (n_voters,); ``least``: smallest share.
     """
     if counts.size <= _FEW_CELLS:
         votes = counts + pseudo[kind.astype(np.int64)]

@@ -17,20 +17,11 @@ _LEAST_SUM = 0.5  # of a voter's correlations: below 1 where chance is taken out
 
 
 class Correlations(NamedTuple):
-    """How strongly every two voters agree beyond what the truth makes them agree.
+    """How strongly every two voters agree beyond what the truth makes them agree."""
 
-    Attributes
-    ----------
-    by_class : ndarray of shape (n_classes, n_voters, n_voters)
-        Correlation of the votes given each class.
-    pooled : ndarray of shape (n_voters, n_voters)
-        The same over all classes together.
-    items : ndarray of shape (n_classes + 1, n_voters, n_voters)
-        Expected number of items behind each: every class, then all.
-    """
-
-    by_class: NDArray[np.float64]
-    pooled: NDArray[np.float64]
+    by_class: NDArray[np.float64]  # (n_classes, n_voters, n_voters): correlation of the votes given each class
+    pooled: NDArray[np.float64]  # (n_voters, n_voters): the same over all classes together
+    # (n_classes + 1, n_voters, n_voters): expected number of items behind each: every class, then all
     items: NDArray[np.float64]
 
     @property
@@ -114,14 +105,8 @@ def within_class_correlations(
 ) -> Correlations:
     """Return the correlations of the votes within the classes, from items and their posterior.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_patterns, n_voters)
-        -1 missing, then the symbols.
-    counts : ndarray of shape (n_patterns,)
-        Items with each pattern.
-    posterior : ndarray of shape (n_patterns, n_classes)
-        Pr(Y | votes).
+    ``codes`` (n_patterns, n_voters): -1 missing, then the symbols; ``counts`` (n_patterns,): items with each pattern;
+    ``posterior`` (n_patterns, n_classes): Pr(Y | votes).
     """
     return class_correlations(codes, counts * posterior.T)
 
@@ -133,12 +118,8 @@ def class_correlations(codes: NDArray[np.int8], items: NDArray[np.floating]) -> 
     its mean in the class (tower property); no more is used of the model, so dependence that its groups miss counts
     too. A posterior that follows an error that voters share takes it for truth, and the correlation is then too low.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_patterns, n_voters)
-        -1 missing, then the symbols.
-    items : ndarray of shape (n_classes, n_patterns)
-        Expected items of each class with each pattern.
+    ``codes`` (n_patterns, n_voters): -1 missing, then the symbols; ``items`` (n_classes, n_patterns): expected items
+    of each class with each pattern.
     """
     n_voters, n_symbols = codes.shape[1], max(int(codes.max(initial=1)) + 1, 2)
     said = [(codes == symbol).astype(np.float64) for symbol in range(n_symbols)]
@@ -213,14 +194,8 @@ def effective_votes(correlation: NDArray[np.float64]) -> float:
 def effective_votes_of(echo: NDArray[np.float64], silent: NDArray[np.bool_], voters: ArrayLike) -> float:
     """Return how many independent voters some columns are worth; voters that say nothing are worth nothing.
 
-    Parameters
-    ----------
-    echo : ndarray of shape (n_voters, n_voters)
-        Clear correlations of all voters.
-    silent : ndarray of shape (n_voters,)
-        Voters that say nothing.
-    voters : array-like of int
-        Columns of the voters in question.
+    ``echo`` (n_voters, n_voters): clear correlations of all voters; ``silent`` (n_voters,): voters that say nothing;
+    ``voters``: columns of the voters in question.
     """
     chosen = np.asarray(voters, dtype=np.int64)
     chosen = chosen[~silent[chosen]]

@@ -18,25 +18,16 @@ class CovarianceEstimate:
 
     Two labels are coded -1 and +1. More are corners of a regular simplex, so that the covariance of two voters is how
     much more often they agree than by chance.
-
-    Attributes
-    ----------
-    covariance : ndarray of shape (n_voters, n_voters)
-        Unbiased sample covariance; 0 for a pair with fewer than two common items.
-    standard_error : ndarray of shape (n_voters, n_voters)
-        Sampling standard error of every entry; infinite for a pair with fewer than two common items.
-    n_pairs : ndarray of shape (n_voters, n_voters)
-        Number of items both voted on.
-    variance : ndarray of shape (n_voters,)
-        Variance of each voter's votes.
-    mean : ndarray of shape (n_voters,)
-        Mean vote of each voter over all its votes, coded -1 and +1; not a number for more than two labels.
     """
 
+    # (n_voters, n_voters): unbiased sample covariance; 0 for a pair with fewer than two common items
     covariance: NDArray[np.float64]
+    # (n_voters, n_voters): sampling standard error of every entry; infinite for a pair with fewer than two common
+    # items
     standard_error: NDArray[np.float64]
-    n_pairs: NDArray[np.int64]
-    variance: NDArray[np.float64]
+    n_pairs: NDArray[np.int64]  # (n_voters, n_voters): number of items both voted on
+    variance: NDArray[np.float64]  # (n_voters,): variance of each voter's votes
+    # (n_voters,): mean vote of each voter over all its votes, coded -1 and +1; not a number for more than two labels
     mean: NDArray[np.float64]
 
     @property
@@ -76,13 +67,9 @@ def own_order(covariance: NDArray[np.float64]) -> NDArray[np.int64]:
 def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | None = None) -> CovarianceEstimate:
     """Estimate the covariance from pair tables.
 
-    Parameters
-    ----------
-    tables : ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
-        Items on which i said a and j said b.
-    likeness : ndarray of shape (n_symbols, n_symbols), optional
-        How alike two symbols are, K; by default V / (V - 1) if they are the same and 0 otherwise, which for two
-        labels is the covariance of votes -1 and +1.
+    ``tables`` (n_symbols, n_symbols, n_voters, n_voters): items on which i said a and j said b; ``likeness``
+    (n_symbols, n_symbols): how alike two symbols are, K; by default V / (V - 1) if they are the same and 0 otherwise,
+    which for two labels is the covariance of votes -1 and +1.
 
     Notes
     -----
@@ -137,12 +124,8 @@ def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64])
     For any function g_i of a voter's vote, ``Cov(g_i, g_j) = Var(alpha_k) D_i D_j`` within a group and
     ``Cov(alpha_k, alpha_l) D_i D_j`` across, with ``D_i = E[g_i | +] - E[g_i | -]``: Lemma 1 as it stands.
 
-    Parameters
-    ----------
-    tables : ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
-        Items on which i said a and j said b.
-    values : ndarray of shape (n_voters, n_symbols)
-        What each symbol of each voter stands for.
+    ``tables`` (n_symbols, n_symbols, n_voters, n_voters): items on which i said a and j said b; ``values`` (n_voters,
+    n_symbols): what each symbol of each voter stands for.
 
     Notes
     -----
@@ -179,11 +162,7 @@ def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64])
     standard_error = np.where(enough, np.sqrt(np.maximum(squares - biased**2, 0.0) / count), np.inf)
     n_voters = len(values)
     return CovarianceEstimate(
-        biased * count / (count - 1),
-        standard_error,
-        both,
-        np.ones(n_voters),
-        np.zeros(n_voters),
+        biased * count / (count - 1), standard_error, both, np.ones(n_voters), np.zeros(n_voters)
     )
 
 

@@ -13,22 +13,14 @@ _FEWEST_ITEMS = 20  # on which both are wrong, for a pair to be called clear
 
 
 class SameWrongAnswer(NamedTuple):
-    """How much more often two voters give the same wrong answer than the popularity of that answer explains.
+    """How much more often two voters give the same wrong answer than the popularity of that answer explains."""
 
-    Attributes
-    ----------
-    lift : ndarray of shape (n_voters, n_voters)
-        Share of the items on which both are wrong where their answers are the same, less its expectation; NaN where
-        there are none, and on the diagonal.
-    standard_error : ndarray of shape (n_voters, n_voters)
-        Sampling standard error of the lift; NaN with fewer than two such items.
-    items : ndarray of shape (n_voters, n_voters)
-        Number of items on which both are wrong.
-    """
-
+    # (n_voters, n_voters): share of the items on which both are wrong where their answers are the same, less its
+    # expectation; NaN where there are none, and on the diagonal
     lift: NDArray[np.float64]
+    # (n_voters, n_voters): sampling standard error of the lift; NaN with fewer than two such items
     standard_error: NDArray[np.float64]
-    items: NDArray[np.float64]
+    items: NDArray[np.float64]  # (n_voters, n_voters): number of items on which both are wrong
 
     def clear_pairs(self, level: float = 0.05, least: float = 0.0) -> list[tuple[int, int]]:
         """Return the pairs whose lift is clearly above that of most pairs and more than ``least``, the largest first.
@@ -57,16 +49,9 @@ def same_wrong_answer(
     spread evenly over the wrong answers: so it does not matter that some wrong answers tempt everybody. What is left
     is common to the two voters.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_patterns, n_voters)
-        -1 missing, then the classes.
-    counts : ndarray of shape (n_patterns,)
-        Items with each pattern.
-    labels : ndarray of shape (n_patterns,)
-        Codes of the labels that are taken for the truth.
-    n_classes : int
-        Number of classes, more than two.
+    ``codes`` (n_patterns, n_voters): -1 missing, then the classes; ``counts`` (n_patterns,): items with each pattern;
+    ``labels`` (n_patterns,): codes of the labels that are taken for the truth; ``n_classes``: number of classes, more
+    than two.
 
     Notes
     -----

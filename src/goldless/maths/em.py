@@ -23,24 +23,15 @@ _LONGEST_JUMP = 64.0
 
 @dataclass(frozen=True)
 class ExpectedCounts:
-    """What the E-step counts, summed over items. Counts of two blocks of items add.
+    """What the E-step counts, summed over items. Counts of two blocks of items add."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_states,)
-        Expected items in each state of the hub.
-    latents : ndarray of shape (n_groups, n_latent_states, n_states)
-        Expected items with (alpha_k, hub); nothing for a voter that is alone, which hangs on the hub itself.
-    votes : ndarray of shape (n_voters, n_parent_states, n_symbols)
-        Expected (state of the voter's parent, vote) over the voter's votes.
-    log_likelihood : float
-        Log-likelihood of the votes.
-    """
-
-    labels: NDArray[np.float64]
+    labels: NDArray[np.float64]  # (n_states,): expected items in each state of the hub
+    # (n_groups, n_latent_states, n_states): expected items with (alpha_k, hub); nothing for a voter that is alone,
+    # which hangs on the hub itself
     latents: NDArray[np.float64]
+    # (n_voters, n_parent_states, n_symbols): expected (state of the voter's parent, vote) over the voter's votes
     votes: NDArray[np.float64]
-    log_likelihood: float
+    log_likelihood: float  # log-likelihood of the votes
 
     def __add__(self, other: ExpectedCounts) -> ExpectedCounts:
         return ExpectedCounts(
@@ -53,41 +44,24 @@ class ExpectedCounts:
 
 @dataclass(frozen=True, eq=False)
 class Dirichlet:
-    """Pseudo-counts that are added to the expected counts: the M-step they lead to, and their log-density.
+    """Pseudo-counts that are added to the expected counts: the M-step they lead to, and their log-density."""
 
-    Attributes
-    ----------
-    start : TreeModel
-        A model of the same shape: its classes of the states are kept.
-    state_label : ndarray of shape (n_states,)
-        Class that the votes of each state are expected to name.
-    items : ndarray of shape (n_states,)
-        Pseudo-items of each state.
-    right, wrong : float
-        Pseudo-votes of every row for the class that is expected, and for all others together.
-    pooled : float
-        Pseudo-votes of every row that are spread as the votes of all voters of a kind, alone or in groups.
-    known_prior : ndarray of shape (n_states,) or None
-        Known probabilities of the states.
-    known_votes : ndarray of the shape of ``start.votes``, or None
-        Known probabilities of votes of voters that are alone, not a number where unknown.
-    ordered : Ordered or None
-        What is expected of voters whose symbols are in order, of two classes; it takes the place of ``right`` and
-        ``wrong`` for votes.
-    silent : ndarray of shape (n_voters,) or None
-        Which voters say whether another votes, 0 or 1, of more than two classes: nothing is expected of either, and
-        other voters are not pulled towards them.
-    """
-
-    start: TreeModel
-    state_label: NDArray[np.int64]
-    items: NDArray[np.float64]
+    start: TreeModel  # a model of the same shape: its classes of the states are kept
+    state_label: NDArray[np.int64]  # (n_states,): class that the votes of each state are expected to name
+    items: NDArray[np.float64]  # (n_states,): pseudo-items of each state
+    # right, wrong: pseudo-votes of every row for the class that is expected, and for all others together
     right: float = 0.01
     wrong: float = 0.01
+    # pseudo-votes of every row that are spread as the votes of all voters of a kind, alone or in groups
     pooled: float = 0.0
-    known_prior: NDArray[np.float64] | None = None
+    known_prior: NDArray[np.float64] | None = None  # (n_states,): known probabilities of the states
+    # known probabilities of votes of voters that are alone, not a number where unknown
     known_votes: NDArray[np.float64] | None = None
+    # what is expected of voters whose symbols are in order, of two classes; it takes the place of `right` and `wrong`
+    # for votes
     ordered: Ordered | None = None
+    # (n_voters,): which voters say whether another votes, 0 or 1, of more than two classes: nothing is expected of
+    # either, and other voters are not pulled towards them
     silent: NDArray[np.bool_] | None = None
 
     @classmethod
@@ -186,9 +160,7 @@ class Dirichlet:
         if self.known_votes is not None:
             shares = np.where(np.isnan(self.known_votes), shares, self.known_votes)
         return self.start.with_tables(
-            prior / prior.sum() if self.known_prior is None else self.known_prior,
-            latents,
-            shares,
+            prior / prior.sum() if self.known_prior is None else self.known_prior, latents, shares
         )
 
     def _pull(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -295,30 +267,15 @@ def _shares(counts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class EMResult:
-    """Outcome of :func:`run_em`.
+    """Outcome of :func:`run_em`."""
 
-    Attributes
-    ----------
-    model : TreeModel
-        Parameters after the last M-step.
-    log_likelihood : float
-        Log-likelihood of the votes under the parameters of the last E-step.
-    objective : ndarray of shape (n_accepted,)
-        Penalised log-likelihood at every model that was accepted; never falls.
-    n_iter : int
-        Number of E-steps, that is, of passes over the votes.
-    converged : bool
-        Whether the last plain step gained at most ``tol`` per item.
-    gap : float
-        The last gain of a plain step, per item.
-    """
-
-    model: TreeModel
-    log_likelihood: float
+    model: TreeModel  # parameters after the last M-step
+    log_likelihood: float  # log-likelihood of the votes under the parameters of the last E-step
+    # (n_accepted,): penalised log-likelihood at every model that was accepted; never falls
     objective: NDArray[np.float64]
-    n_iter: int
-    converged: bool
-    gap: float
+    n_iter: int  # number of E-steps, that is, of passes over the votes
+    converged: bool  # whether the last plain step gained at most `tol` per item
+    gap: float  # the last gain of a plain step, per item
 
 
 def run_em(
@@ -336,19 +293,10 @@ def run_em(
     Roland 2008, on the log-odds of all probabilities). A jump that would lower the objective is not taken, so the
     objective never falls, and each E-step counts as one iteration.
 
-    Parameters
-    ----------
-    start : TreeModel
-        Starting point; its groups are kept.
-    expect : callable
-        One pass over the votes: the expected counts under a model.
-    prior : Dirichlet
-        Pseudo-counts and the M-step.
-    max_iter, tol : int, float
-        When to stop.
-    worth : float
-        A rise of the log-likelihood that is asked for: where as many more steps as the longest jump stands for would
-        not reach it by the gain of the last one, EM stops.
+    ``start``: starting point; its groups are kept; ``expect``: one pass over the votes: the expected counts under a
+    model; ``prior``: pseudo-counts and the M-step; ``max_iter`` and ``tol``: when to stop; ``worth``: a rise of the
+    log-likelihood that is asked for: where as many more steps as the longest jump stands for would not reach it by
+    the gain of the last one, EM stops.
     """
 
     def visit(model: TreeModel) -> tuple[ExpectedCounts, float]:

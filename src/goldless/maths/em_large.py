@@ -33,23 +33,11 @@ def finish_em(
 ) -> EMResult:
     """Run EM to convergence on all items, most of its steps on a sample of them.
 
-    Parameters
-    ----------
-    start : model
-        Where to start: best the optimum on the sample.
-    on_sample, on_all : callable
-        One pass over the sample and over all items: the expected counts under a model.
-    prior : Dirichlet
-        Pseudo-counts and the M-step.
-    max_iter : int
-        Most passes over all items, and most steps on the sample between two of them.
-    tol : float
-        Stop when a pass over all items finds at most this gain in log-likelihood per item.
-
-    Returns
-    -------
-    EMResult
-        ``n_iter`` counts passes over all items; the objective is that of all items.
+    ``start``: where to start: best the optimum on the sample; ``on_sample`` and ``on_all``: one pass over the sample
+    and over all items: the expected counts under a model; ``prior``: pseudo-counts and the M-step; ``max_iter``: most
+    passes over all items, and most steps on the sample between two of them; ``tol``: stop when a pass over all items
+    finds at most this gain in log-likelihood per item. In the result ``n_iter`` counts passes over all items, and the
+    objective is that of all items.
     """
     model, best = start, start
     counts = on_all(model)

@@ -27,28 +27,14 @@ _RIDGE = 1e-9
 
 @dataclass(frozen=True)
 class ResidualTest:
-    """The residual of covariances around a latent model with given groups.
+    """The residual of covariances around a latent model with given groups."""
 
-    Attributes
-    ----------
-    groups : ndarray of shape (n_voters,)
-    centre : ndarray of shape (n_pairs,)
-        Covariance of every pair under the model.
-    loadings : ndarray of shape (n_voters,)
-        u of the model: v_on, and v_off for voters that are alone.
-    couplings : ndarray of shape (n_groups,)
-        t of the model: 1 for a voter that is alone.
-    variance : ndarray of shape (n_pairs,)
-        Variance of ``e_i e_j`` of one item.
-    first, second : ndarray of shape (n_pairs,)
-        The pairs of voters.
-    """
-
-    groups: NDArray[np.int64]
-    centre: NDArray[np.float64]
-    loadings: NDArray[np.float64]
-    couplings: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    groups: NDArray[np.int64]  # (n_voters,)
+    centre: NDArray[np.float64]  # (n_pairs,): covariance of every pair under the model
+    loadings: NDArray[np.float64]  # (n_voters,): u of the model: v_on, and v_off for voters that are alone
+    couplings: NDArray[np.float64]  # (n_groups,): t of the model: 1 for a voter that is alone
+    variance: NDArray[np.float64]  # (n_pairs,): variance of `e_i e_j` of one item
+    # first, second: (n_pairs,): the pairs of voters
     first: NDArray[np.int64]
     second: NDArray[np.int64]
 

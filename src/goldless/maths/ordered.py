@@ -26,30 +26,17 @@ class Ordered:
     pseudo-votes make all voters equal, which is nearly the mean of their ranks. These are 2 c items of two even
     classes; of uneven ones that are known, the odds of every bin are multiplied by what makes the sums uneven alike,
     so that a voter is expected to turn where the rare class begins and not at its median.
-
-    Attributes
-    ----------
-    share : ndarray of shape (n_voters, n_symbols)
-        Share of the answers of each voter in each bin.
-    n_bins : ndarray of shape (n_voters,)
-        How many bins each voter has.
-    positive : ndarray of shape (n_voters, n_symbols)
-        How far each bin speaks for the positive state when EM starts, from 0 to 1.
-    by_rank : bool
-        Whether that is a rank and no probability.
-    strength, tilt : float
-        c and tau.
-    balance : float
-        Share of the positive state, if it is known; one half else.
     """
 
-    share: NDArray[np.float64]
-    n_bins: NDArray[np.int64]
+    share: NDArray[np.float64]  # (n_voters, n_symbols): share of the answers of each voter in each bin
+    n_bins: NDArray[np.int64]  # (n_voters,): how many bins each voter has
+    # (n_voters, n_symbols): how far each bin speaks for the positive state when EM starts, from 0 to 1
     positive: NDArray[np.float64]
-    by_rank: bool = True
+    by_rank: bool = True  # whether that is a rank and no probability
+    # strength, tilt: c and tau
     strength: float = STRENGTH
     tilt: float = TILT
-    balance: float = 0.5
+    balance: float = 0.5  # share of the positive state, if it is known; one half else
 
     @property
     def midranks(self) -> NDArray[np.float64]:

@@ -181,14 +181,8 @@ class Judge(Protocol):
 def judge_of(codes: NDArray[np.int8], weights: NDArray[np.floating], confusion: NDArray[np.float64]) -> Judge:
     """Return the judge of votes.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_patterns, n_voters)
-        Patterns of votes, -1 missing.
-    weights : ndarray of shape (n_classes, n_patterns)
-        Share of the items of each class with each pattern.
-    confusion : ndarray of shape (n_voters, n_classes, n_classes)
-        Pr(vote | Y) of each voter.
+    ``codes`` (n_patterns, n_voters): patterns of votes, -1 missing; ``weights`` (n_classes, n_patterns): share of the
+    items of each class with each pattern; ``confusion`` (n_voters, n_classes, n_classes): Pr(vote | Y) of each voter.
     """
     if len(weights) > 2:
         return ClassesJudge(codes, weights, confusion, np.broadcast_to(np.eye(len(weights)), confusion.shape))

@@ -20,17 +20,11 @@ _ALL_EIGENVECTORS = 300  # voters up to which all eigenvectors are computed
 
 
 class Residual(NamedTuple):
-    """Residual of a grouping and the loadings that attain it.
+    """Residual of a grouping and the loadings that attain it."""
 
-    Attributes
-    ----------
-    value : float
-        ``sum over i != j`` of the squared error (eq. res).
-    v_on, v_off : ndarray of shape (n_voters,)
-        Loadings within and across groups; zero for a voter that has nobody in its group, or nobody outside.
-    """
-
-    value: float
+    value: float  # `sum over i != j` of the squared error (eq. res)
+    # v_on, v_off: (n_voters,): loadings within and across groups; zero for a voter that has nobody in its group, or
+    # nobody outside
     v_on: NDArray[np.float64]
     v_off: NDArray[np.float64]
 

@@ -64,7 +64,8 @@ def score_matrix(
     n_voters = len(covariance)
     error = np.zeros_like(covariance)
     if method == "exact":
-        score = _by_numpy(covariance) if n_voters <= _FEW else _by_kernel(covariance)
+        exact = _by_numpy if n_voters <= _FEW else score_by_sets if n_voters < _SORT_FROM else score_by_sorting
+        score = exact(covariance)
     elif method == "sampled":
         if n_samples < 2:
             raise ValueError(f"n_samples must be at least 2, got {n_samples}")
@@ -75,10 +76,6 @@ def score_matrix(
         raise ValueError(f"method must be 'exact' or 'sampled', got {method!r}")
     np.fill_diagonal(score, 0.0)
     return (score, error) if return_error else score
-
-
-def _by_kernel(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    return (score_by_sets if len(covariance) < _SORT_FROM else score_by_sorting)(covariance)
 
 
 def _by_numpy(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -67,14 +67,8 @@ def imbalance_by_slope(
     Near its top a likelihood is flat, and sums over many items in another order would move the place where it looks
     largest; the place where the slope changes its sign they do not.
 
-    Parameters
-    ----------
-    evaluate : callable
-        The likelihood of the votes and its slope at b.
-    look : callable
-        The same likelihood, or that of a sample of the votes if this is quicker.
-    n_grid : int, default=33
-        How many values of b are looked at first.
+    ``evaluate``: the likelihood of the votes and its slope at b; ``look``: the same likelihood, or that of a sample
+    of the votes if this is quicker; ``n_grid``: how many values of b are looked at first.
     """
     from scipy.optimize import brentq
 
@@ -100,15 +94,9 @@ def rates_from_loadings(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sensitivities and specificities from mean votes, loadings v and imbalance b.
 
-    Parameters
-    ----------
-    mean, loadings : ndarray of shape (n_voters,)
-        Mean vote coded -1, +1, and v.
-    imbalance : float
-        Class imbalance b.
-    as_published : bool, default=False
-        Use ``psi + eta - 1 = v / (1 - b^2)``, as in a public copy of the authors' code, instead of the theory's
-        ``v / sqrt(1 - b^2)``. It pulls the estimated imbalance towards zero.
+    ``mean`` and ``loadings`` (n_voters,): mean vote coded -1, +1, and v; ``imbalance``: class imbalance b;
+    ``as_published``: use ``psi + eta - 1 = v / (1 - b^2)``, as in a public copy of the authors' code, instead of the
+    theory's ``v / sqrt(1 - b^2)``. It pulls the estimated imbalance towards zero.
 
     Notes
     -----

@@ -78,12 +78,7 @@ def _two_by_two(right_negative: NDArray[np.float64], right_positive: NDArray[np.
 def independent_model(prior: ArrayLike, confusion: ArrayLike) -> TreeModel:
     """Return the model of Dawid and Skene: every voter alone with Y.
 
-    Parameters
-    ----------
-    prior : array-like of shape (n_classes,)
-        Pr(Y).
-    confusion : array-like of shape (n_voters, n_classes, n_symbols)
-        Pr(vote | Y) of each voter.
+    ``prior`` (n_classes,): Pr(Y); ``confusion`` (n_voters, n_classes, n_symbols): Pr(vote | Y) of each voter.
     """
     confusion = np.asarray(confusion, dtype=np.float64)
     n_voters, n_classes, _ = confusion.shape
@@ -99,15 +94,10 @@ def independent_rates(class_balance: float, sensitivity: ArrayLike, specificity:
 def embed(core: TreeModel, core_voter: NDArray[np.int64], symbol_share: NDArray[np.float64]) -> TreeModel:
     """Return the model of all voters from the model of the distinct, informative ones.
 
-    Parameters
-    ----------
-    core : TreeModel
-        Model of the voters that were fitted; its states are the classes.
-    core_voter : ndarray of shape (n_voters,)
-        Voter of the core that each voter repeats, or -1 for a voter that carries no information.
-    symbol_share : ndarray of shape (n_voters, n_symbols)
-        Share of each voter's votes for each symbol. A voter without information says a symbol with this probability
-        whatever Y is.
+    ``core``: model of the voters that were fitted; its states are the classes; ``core_voter`` (n_voters,): voter of
+    the core that each voter repeats, or -1 for a voter that carries no information; ``symbol_share`` (n_voters,
+    n_symbols): share of each voter's votes for each symbol. A voter without information says a symbol with this
+    probability whatever Y is.
     """
     n_voters = len(core_voter)
     known = core_voter >= 0

@@ -8,8 +8,7 @@ import numpy as np
 
 from goldless.diagnosis import AuditOutcome, Diagnosis, compare
 from goldless.plain import interval, rounded
-from goldless.report.rows import AuditRow, ChangePart, Drift
-from goldless.report.summary import AgainstPart, AuditPart
+from goldless.report.summary import AgainstPart, AuditPart, AuditRow, ChangePart, Drift
 
 
 def against_part(
@@ -17,14 +16,8 @@ def against_part(
 ) -> AgainstPart:
     """Return what changed between two batches.
 
-    Parameters
-    ----------
-    before, after : Diagnosis
-        Of the voters that both have, in the same order.
-    title : str
-        Name of the earlier batch.
-    only_before, only_after : list of str
-        Voters that only one of them has.
+    ``before`` and ``after``: of the voters that both have, in the same order; ``title``: name of the earlier batch;
+    ``only_before`` and ``only_after``: voters that only one of them has.
     """
     found = compare(before, after)
     pvalue = np.where(np.isnan(found.recall_pvalue), np.inf, found.recall_pvalue).min(axis=1)

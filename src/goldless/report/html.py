@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.report import drawing
-from goldless.report.matrices import decimals_of
 from goldless.report.sentences import METHODS
+from goldless.report.structure import decimals_of
 from goldless.report.table import as_base64
 from goldless.words import shortened
 

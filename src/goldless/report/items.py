@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from goldless.plain import rounded
 from goldless.report.opened import Opened
-from goldless.report.rows import Because, Group, Item, Pattern
+from goldless.report.summary import Because, Group, Item, Pattern
 
 _PATTERNS = 12
 _ITEMS = 15

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from goldless.diagnosis import AuditOutcome, diagnose
+from goldless.estimators.base import check_is_model
 from goldless.estimators.latent import LatentSML
-from goldless.estimators.tree import TreeEstimator
 from goldless.io.encode import encode_votes
 from goldless.io.files import read_votes
 from goldless.io.open import as_stream
@@ -113,8 +113,8 @@ def report(
     >>> made.html.count("<script")
     2
     """
-    if model is not None and not isinstance(model, TreeEstimator):
-        raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+    if model is not None:
+        check_is_model(model, "a report")
     stream = None if isinstance(votes, str | os.PathLike) else as_stream(votes)
     reading = {name: options.pop(name) for name in _READING if name in options}
     if stream is not None:
@@ -128,7 +128,9 @@ def report(
     said: list[str] = []
     if model is None:
         model, said = _fitted(table)
-    codes = table.truth if truth is None or isinstance(truth, str) else _codes_of(truth, model.classes_)
+    codes = table.truth
+    if truth is not None and not isinstance(truth, str):
+        codes = np.maximum(Alphabet(np.asarray(model.classes_)).codes(np.asarray(truth)), -1)
     changed = None if against is None else changes_since(model, table, _read(against, reading=reading))
     summary = summarize(
         model,
@@ -158,13 +160,9 @@ def _read(votes: Any, model: Any = None, reading: Mapping[str, Any] | None = Non
         return VotesFile(model._read(votes, reset=False), None, "")
     if isinstance(votes, Votes):
         return VotesFile(votes, None, "")
-    if _is_frame(votes):
+    if any(hasattr(votes, name) for name in ("columns", "__arrow_c_stream__", "column_names")):  # a frame
         return read_votes(votes, **reading)
     return VotesFile(encode_votes(votes, **reading), None, "")
-
-
-def _is_frame(votes: Any) -> bool:
-    return hasattr(votes, "columns") or hasattr(votes, "__arrow_c_stream__") or hasattr(votes, "column_names")
 
 
 def _fitted(table: VotesFile) -> tuple[LatentSML, list[str]]:
@@ -175,11 +173,6 @@ def _fitted(table: VotesFile) -> tuple[LatentSML, list[str]]:
         python_warnings.simplefilter("always")
         model = LatentSML(at_least=table.at_least).fit(table.votes)
     return model, [str(warning.message) for warning in caught]
-
-
-def _codes_of(truth: Any, classes: Any) -> Any:
-    """Return the codes of true labels, -1 where there is none."""
-    return np.maximum(Alphabet(np.asarray(classes)).codes(np.asarray(truth)), -1)
 
 
 def changes_since(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart:

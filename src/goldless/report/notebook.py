@@ -22,9 +22,8 @@ from goldless.report import drawing
 from goldless.report.against import audit_part
 from goldless.report.html import environment, source
 from goldless.report.items import together
-from goldless.report.numbers import numbers_part
 from goldless.report.sentences import METHODS
-from goldless.report.voters import letters, order_of_voters
+from goldless.report.voters import letters, numbers_part, order_of_voters
 from goldless.words import class_names, p_value
 
 _MOST = 20

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.estimators.base import check_is_fitted
+from goldless.estimators.base import check_is_fitted, check_is_model
 from goldless.estimators.cut_numbers import CutVotes, Said, as_labels
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.sampled import in_memory
-from goldless.estimators.tree import TreeEstimator
 from goldless.fitting.crowd import looked_at
 from goldless.fitting.explain import Explanation, explain_patterns
 from goldless.fitting.fitted import Fitted
@@ -28,46 +27,23 @@ from goldless.votes.votes import Votes
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A fitted model and its votes: everything in a report is made of this.
+    """A fitted model and its votes: everything in a report is made of this."""
 
-    Attributes
-    ----------
-    model : TreeEstimator
-        The fitted estimator.
-    votes : Votes
-        The votes, encoded.
-    table : PatternTable
-        Their distinct rows.
-    rows : ndarray of shape (n_items,) or None
-        Which items of the votes these are, if some are left out.
-    columns : ndarray of shape (n_voters,) or None
-        Which voters these are, if some are left out.
-    remark : str
-        What was left out of a crowd, in a sentence.
-    said : Said or None
-        What the numbers of every pattern say, if the votes are numbers that were cut.
-    of_numbers : TreeEstimator or None
-        The estimator as it was fitted to numbers, in this case.
-    number_codes : ndarray of shape (n_items, n_voters) or None
-        Codes of the bins of the numbers.
-    """
-
-    model: Any
-    votes: Votes
-    table: PatternTable
-    rows: NDArray[np.int64] | None = None
-    columns: NDArray[np.int64] | None = None
-    remark: str = ""
-    said: Said | None = None
-    of_numbers: Any = None
-    number_codes: NDArray[np.int8] | None = None
+    model: Any  # the fitted estimator
+    votes: Votes  # the votes, encoded
+    table: PatternTable  # their distinct rows
+    rows: NDArray[np.int64] | None = None  # (n_items,): which items of the votes these are, if some are left out
+    columns: NDArray[np.int64] | None = None  # (n_voters,): which voters these are, if some are left out
+    remark: str = ""  # what was left out of a crowd, in a sentence
+    said: Said | None = None  # what the numbers of every pattern say, if the votes are numbers that were cut
+    of_numbers: Any = None  # the estimator as it was fitted to numbers, in this case
+    number_codes: NDArray[np.int8] | None = None  # (n_items, n_voters): codes of the bins of the numbers
 
     @classmethod
     def of(cls, model: Any, X: Any) -> Opened:
         """Check, encode and collapse."""
         check_is_fitted(model)
-        if not isinstance(model, TreeEstimator):
-            raise TypeError(f"a report needs a model of the voters such as LatentSML, not {type(model).__name__}")
+        check_is_model(model, "a report")
         drawn = in_memory(model, X)
         as_fitted = drawn.model
         model, X = as_labels(drawn.model, drawn.votes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import types
 from dataclasses import fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -39,19 +38,10 @@ def parts_of(kind: type) -> list[type]:
 
 
 def descriptions_of(kind: type) -> dict[str, str]:
-    """Return what the docstring of a class says of each field."""
-    section = (kind.__doc__ or "").partition("Attributes\n    ----------\n")[2]
-    found: dict[str, str] = {}
-    names: list[str] = []
-    for line in section.splitlines():
-        title = re.match(r"    (\w[\w, ]*) :|    (\w+)$", line)
-        if title:
-            names = (title[1] or title[2]).split(", ")
-            found |= dict.fromkeys(names, "")
-        elif line.strip():
-            text = line.strip().replace("``", "`").replace("None", "null")
-            found |= {name: f"{found[name]} {text}".strip() for name in names}
-    return found
+    """Return what a class says of each of its fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    said = {name: "".join(getattr(hint, "__metadata__", ())) for name, hint in hints.items()}
+    return {name: text.replace("``", "`").replace("None", "null") for name, text in said.items()}
 
 
 def schema_page() -> str:

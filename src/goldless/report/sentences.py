@@ -9,8 +9,7 @@ from goldless.diagnosis.advice import SAME_LABELS
 from goldless.diagnosis.reference_class import ReferenceClass
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES
 from goldless.families import all_of_one
-from goldless.report.rows import Expected, Group, Interval, PanelPart, Voter
-from goldless.report.summary import DiagnosisPart, VotesPart
+from goldless.report.summary import DiagnosisPart, Expected, Group, Interval, PanelPart, Voter, VotesPart
 from goldless.words import listed, percent, shortened
 
 METHODS = {

@@ -18,10 +18,7 @@ from goldless.kernels.sparse import dense_codes
 from goldless.plain import interval, plain, rounded
 from goldless.report.against import audit_part
 from goldless.report.items import item_parts, pattern_parts
-from goldless.report.matrices import matrices_part
-from goldless.report.numbers import numbers_part
 from goldless.report.opened import Opened
-from goldless.report.rows import Expected, Voter
 from goldless.report.sentences import (
     Facts,
     headline,
@@ -32,12 +29,30 @@ from goldless.report.sentences import (
     what_to_do,
     what_to_watch,
 )
-from goldless.report.structure import structure_part
-from goldless.report.summary import SCHEMA, SCHEMA_VERSION, AgainstPart, Answer, CallsPart, Summary, VotesPart
+from goldless.report.structure import matrices_part, structure_part
+from goldless.report.summary import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    AgainstPart,
+    Answer,
+    CallsPart,
+    Expected,
+    Summary,
+    Voter,
+    VotesPart,
+)
 from goldless.report.table import MOST_ITEMS, item_table
 from goldless.report.trust import diagnosis_part
 from goldless.report.truth import truth_part
-from goldless.report.voters import expected_of, group_parts, order_of_voters, panel_part, suggested_panel, voter_parts
+from goldless.report.voters import (
+    expected_of,
+    group_parts,
+    numbers_part,
+    order_of_voters,
+    panel_part,
+    suggested_panel,
+    voter_parts,
+)
 from goldless.words import class_names
 
 

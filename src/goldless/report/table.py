@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.report.opened import Opened
-from goldless.report.rows import ItemTable
+from goldless.report.summary import ItemTable
 
 MOST_ITEMS = 100_000
 _MOST_BYTES = 4_000_000  # of packed votes

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from goldless.diagnosis import Diagnosis
 from goldless.plain import as_number, interval, rounded
 from goldless.report.opened import Opened
-from goldless.report.rows import NearDuplicate, SameWrong
-from goldless.report.summary import CalibrationPart, DiagnosisPart
+from goldless.report.summary import CalibrationPart, DiagnosisPart, NearDuplicate, SameWrong
 
 _SAME_WRONG = 12  # pairs
 
@@ -26,8 +25,7 @@ def diagnosis_part(opened: Opened, diagnosis: Diagnosis) -> DiagnosisPart:
         independence_pvalue=as_number(diagnosis.independence_pvalue),
         fit_pvalue=as_number(diagnosis.fit_pvalue),
         calibration=CalibrationPart(
-            rounded(diagnosis.calibration.temper),
-            [rounded(share) for share in diagnosis.calibration.class_prior],
+            rounded(diagnosis.calibration.temper), [rounded(share) for share in diagnosis.calibration.class_prior]
         ),
         class_shares_interval=_of_classes(diagnosis.class_balance_interval, opened.n_classes),
         class_shares_model_interval=_of_classes(diagnosis.class_balance_model_interval, opened.n_classes),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.report.rows import Matrix, Scored, ScoredVoter
-from goldless.report.summary import TruthPart
+from goldless.report.summary import Matrix, Scored, ScoredVoter, TruthPart
 from goldless.votes.pairs import PairTables
 
 _LEAST = 2  # items of a class, below which nothing varies
@@ -18,16 +17,9 @@ def truth_part(
 ) -> TruthPart:
     """Score voters and combinations against known labels, and measure covariances within the classes.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_items, n_voters)
-    truth : ndarray of shape (n_items,)
-        -1 where it is not known.
-    labels : dict of str to ndarray of shape (n_items,)
-        Labels by each way to combine, the combined ones first.
-    best : int
-        The voter that the model, without labels, takes for the best.
-    n_classes : int
+    ``codes`` (n_items, n_voters); ``truth`` (n_items,): -1 where it is not known; ``labels`` (n_items,): labels by
+    each way to combine, the combined ones first; ``best``: the voter that the model, without labels, takes for the
+    best.
     """
     if truth.shape != (len(codes),):
         raise ValueError(f"truth must be one code for each of {len(codes)} items, got shape {truth.shape}")

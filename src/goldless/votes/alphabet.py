@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.plain import plain
 from goldless.votes.kinds import NOTHING_SAID, NumberRules
 
 MISSING = -1
@@ -60,28 +61,15 @@ class NewLabels(Exception):
 
 @dataclass(frozen=True, eq=False)
 class LabelRules:
-    """What the user says about labels before any vote is read.
+    """What the user says about labels before any vote is read."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,) or None
-        All the classes, in order; None if they are the labels that occur.
-    missing : tuple
-        Labels that mean "no vote".
-    positive : label or None
-        Of two classes the one to call positive.
-    unknown : {"unlisted", "unseen", "missing"}
-        What a label besides the listed classes is: an error of the user's list, an error because a fit never saw it,
-        or no vote.
-    numbers : NumberRules
-        Whether votes are numbers and not labels, and which way they run.
-    """
-
-    classes: NDArray | None = None
-    missing: tuple = ()
-    positive: Any = None
+    classes: NDArray | None = None  # (n_classes,): all the classes, in order; None if they are the labels that occur
+    missing: tuple = ()  # labels that mean "no vote"
+    positive: Any = None  # of two classes the one to call positive
+    # {"unlisted", "unseen", "missing"}: what a label besides the listed classes is: an error of the user's list, an
+    # error because a fit never saw it, or no vote
     unknown: str = "unlisted"
-    numbers: NumberRules = NOTHING_SAID
+    numbers: NumberRules = NOTHING_SAID  # whether votes are numbers and not labels, and which way they run
 
     @classmethod
     def of(
@@ -119,14 +107,8 @@ class LabelRules:
     def alphabet(self, labels: Iterable, *, text: bool = False, place: Place = lambda label: "") -> Alphabet:
         """Return the alphabet of votes that hold these labels, or say why there is none.
 
-        Parameters
-        ----------
-        labels : iterable
-            Distinct labels that occur; those that mean "no vote" may be among them.
-        text : bool
-            Whether they come from a file, where a number may be written as text.
-        place : callable
-            Says where a label is, for messages.
+        ``labels``: distinct labels that occur; those that mean "no vote" may be among them; ``text``: whether they
+        come from a file, where a number may be written as text; ``place``: says where a label is, for messages.
         """
         draft = self.alphabet_draft(text)
         labels = list(labels)
@@ -162,20 +144,11 @@ class LabelRules:
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
-    """The labels that votes may be, and their codes.
+    """The labels that votes may be, and their codes."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_classes,)
-        The classes; of two, (negative, positive).
-    rules : LabelRules
-        What the user said about labels.
-    text : bool
-        Whether labels come from files: 1, "1" and "1.0" are one label, and an empty field, NA or null is none.
-    """
-
-    values: NDArray
-    rules: LabelRules = LabelRules()
+    values: NDArray  # (n_classes,): the classes; of two, (negative, positive)
+    rules: LabelRules = LabelRules()  # what the user said about labels
+    # whether labels come from files: 1, "1" and "1.0" are one label, and an empty field, NA or null is none
     text: bool = False
 
     def __len__(self) -> int:
@@ -551,11 +524,6 @@ def _kind(label: Any) -> str:
     if isinstance(label, Number | np.bool_):
         return "numbers"
     return f"values of type {type(label).__name__}"
-
-
-def plain(label: Any) -> Any:
-    """Return a label as Python's own value."""
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def listed(labels: Iterable) -> str:

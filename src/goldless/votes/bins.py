@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.number_codes import code_numbers
+from goldless.votes.alphabet import Alphabet, LabelRules
 
 LEVELS_KEPT = 8  # as many different answers each have a bin of their own; more are cut at eighths of the ranks
 _OUTERMOST = 10  # answers that an outer bin must hold to be halved: fewer are noise
@@ -29,17 +30,10 @@ class Levels:
 
     As long as there are few different answers, this is exact. More are merged with their neighbours, as little as
     possible at both ends (the merging digest of Dunning and Ertl): an eighth is then known to about 1 in 10,000.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_levels,)
-        Different answers, or means of neighbouring ones, in order.
-    counts : ndarray of shape (n_levels,)
-        How many answers each stands for.
     """
 
-    values: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    values: NDArray[np.float64]  # (n_levels,): different answers, or means of neighbouring ones, in order
+    counts: NDArray[np.float64]  # (n_levels,): how many answers each stands for
 
     @classmethod
     def of(cls, answers: NDArray[np.float64], weights: NDArray[np.number] | None = None) -> Levels:
@@ -135,29 +129,19 @@ def _without_small(bins: NDArray[np.int64], counts: NDArray[np.float64]) -> NDAr
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """How the numbers of every voter are read, and become symbols.
+    """How the numbers of every voter are read, and become symbols."""
 
-    Attributes
-    ----------
-    kinds : tuple of str
-        What the numbers of each voter are: "ordinal", "probabilities" or "scores", or "labels" of a voter that says
-        one of two numbers.
-    edges : tuple of ndarray
-        Of each voter the smallest number of every bin but the first, as many as it has bins less one. Numbers of a
-        voter whose sign is -1 are multiplied by it first.
-    sign : ndarray of shape (n_voters,)
-        -1 where lower is positive, else 1.
-    means : ndarray of shape (n_voters, n_symbols)
-        Mean of the numbers in each bin, as the voter says them; not a number for bins it does not have.
-    positive_from : float or None
-        The user's own cut: numbers from here on are positive.
-    """
-
+    # what the numbers of each voter are: "ordinal", "probabilities" or "scores", or "labels" of a voter that says one
+    # of two numbers
     kinds: tuple[str, ...]
+    # of each voter the smallest number of every bin but the first, as many as it has bins less one. Numbers of a
+    # voter whose sign is -1 are multiplied by it first
     edges: tuple[NDArray[np.float64], ...]
-    sign: NDArray[np.int64]
+    sign: NDArray[np.int64]  # (n_voters,): -1 where lower is positive, else 1
+    # (n_voters, n_symbols): mean of the numbers in each bin, as the voter says them; not a number for bins it does
+    # not have
     means: NDArray[np.float64]
-    positive_from: float | None = None
+    positive_from: float | None = None  # the user's own cut: numbers from here on are positive
 
     @classmethod
     def of(
@@ -235,3 +219,27 @@ class Bins:
         assert self.positive_from is not None
         above = self.sign[:, None] * self.means >= self.sign[:, None] * self.positive_from
         return above.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberAlphabet(Alphabet):
+    """Bins of every voter, in place of labels. What may be said are the bins, what may be true the two classes."""
+
+    bins: Bins = None  # type: ignore[assignment]  # a field behind those with a default
+
+    @classmethod
+    def of(cls, classes: NDArray, bins: Bins, rules: LabelRules, text: bool = False) -> NumberAlphabet:
+        """Return the alphabet of known bins."""
+        return cls(np.asarray(classes), replace(rules, classes=np.asarray(classes)), text, bins)
+
+    def __len__(self) -> int:
+        return self.bins.n_symbols
+
+    @property
+    def grows(self) -> bool:
+        """Never: a number falls into one of the bins."""
+        return False
+
+    def settled(self) -> Alphabet:
+        """Return the alphabet itself."""
+        return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 from goldless.errors import VotesError
 from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import row_chunks
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.engine import CHUNK_ROWS, Engine, MemoryEngine, StreamEngine
-from goldless.votes.number_alphabet import NumberAlphabet
-from goldless.votes.passes import VotedPass, VoteSums
+from goldless.votes.passes import VoteSums, n_voted
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import MANY_PATTERNS, Sketch, count_all_patterns, count_stream
 from goldless.votes.source import VoteSource
@@ -26,27 +27,13 @@ _FIRST_ROWS = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class CountedVotes:
-    """What is known of votes after going through them once.
+    """What is known of votes after going through them once."""
 
-    Attributes
-    ----------
-    votes : Votes
-        Classes and names, and the codes if they are in memory (otherwise no rows).
-    weights : ndarray of shape (n_rows,) or None
-        How many items each row stands for.
-    sketch : Sketch
-        What was counted.
-    engine : Engine or None
-        All votes, if the table of the sketch is a sample.
-    picked : Rows or SparseRows
-        The votes of the rows that were asked for.
-    """
-
-    votes: Votes
-    weights: NDArray[np.int64] | None
-    sketch: Sketch
-    engine: Engine | None
-    picked: Rows | SparseRows
+    votes: Votes  # classes and names, and the codes if they are in memory (otherwise no rows)
+    weights: NDArray[np.int64] | None  # (n_rows,): how many items each row stands for
+    sketch: Sketch  # what was counted
+    engine: Engine | None  # all votes, if the table of the sketch is a sample
+    picked: Rows | SparseRows  # the votes of the rows that were asked for
 
     @classmethod
     def of_votes(cls, votes: Votes, weights: NDArray[np.int64] | None, wanted: NDArray[np.int64]) -> CountedVotes:
@@ -113,7 +100,7 @@ class CountedVotes:
             return VoteSums.of_table(table)
         n_items = self.sketch.n_voted_items
         if len(voters) < n_voters:
-            n_items = self.engine.sum(VotedPass(voters))
+            n_items = self.engine.sum(partial(n_voted, voters))
         complete = not isinstance(table, SparseRows) and self.sketch.complete
         return VoteSums(table, n_items, self.engine, voters, n_voters, complete)
 
@@ -139,15 +126,9 @@ def on_distinct_rows(codes: Codes, n_symbols: int, function: Callable[[Any], NDA
     return np.concatenate(results)
 
 
-@dataclass(frozen=True)
-class DistinctPass:
-    """A function of rows of codes, of some rows."""
-
-    function: Callable[[NDArray[np.int8]], NDArray]
-
-    def __call__(self, rows: Rows) -> NDArray:
-        """Return the function of every row."""
-        table = rows.distinct()
-        if 2 * table.n_patterns > rows.n_rows:
-            return self.function(rows.codes)
-        return self.function(table.codes)[table.inverse]
+def of_distinct(function: Callable[[NDArray[np.int8]], NDArray], rows: Rows) -> NDArray:
+    """Return a function of every row of codes, computed once for rows that repeat."""
+    table = rows.distinct()
+    if 2 * table.n_patterns > rows.n_rows:
+        return function(rows.codes)
+    return function(table.codes)[table.inverse]

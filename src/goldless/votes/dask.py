@@ -26,23 +26,14 @@ _FAN_IN = 8  # results are added eight at a time
 
 @dataclass(frozen=True, eq=False)
 class DaskEngine:
-    """Rows, packed or sparse, on the workers of a cluster.
-
-    Attributes
-    ----------
-    client : distributed.Client
-    make : callable
-        Has the workers make the rows; returns a future for each partition. Called when a pass needs them.
-    n_voters, n_symbols : int
-    progress : callable, optional
-        Called with the share of a pass that is done.
-    """
+    """Rows, packed or sparse, on the workers of a cluster."""
 
     client: Any
+    # has the workers make the rows; returns a future for each partition. Called when a pass needs them
     make: Callable[[], list[Any]]
     n_voters: int
     n_symbols: int
-    progress: Callable[[float], None] | None = None
+    progress: Callable[[float], None] | None = None  # called with the share of a pass that is done
 
     @cached_property
     def futures(self) -> list[Any]:

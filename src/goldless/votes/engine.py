@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,53 +46,29 @@ class MemoryEngine:
 
 @dataclass(frozen=True, eq=False)
 class MappedEngine:
-    """Rows that are made of others, wherever these are.
+    """Rows that are made of others, wherever these are."""
 
-    Attributes
-    ----------
-    engine : Engine
-        The others.
-    make : callable
-        Returns the rows that are made of some.
-    """
-
-    engine: Engine
-    make: Callable[[Rows], Rows]
+    engine: Engine  # the others
+    make: Callable[[Rows], Rows]  # returns the rows that are made of some
 
     def sum(self, function: Callable[[Rows], Any]) -> Any:
         """Make the rows, apply a function, and add."""
-        return self.engine.sum(Composed(self.make, function))
+        return self.engine.sum(partial(_of_made, self.make, function))
 
 
-@dataclass(frozen=True, eq=False)
-class Composed:
-    """A function of what is made of rows."""
-
-    make: Callable[[Rows], Rows]
-    function: Callable[[Rows], Any]
-
-    def __call__(self, rows: Rows) -> Any:
-        """Make, then apply."""
-        return self.function(self.make(rows))
+def _of_made(make: Callable[[Rows], Rows], function: Callable[[Rows], Any], rows: Rows) -> Any:
+    """Return a function of what is made of rows."""
+    return function(make(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class StreamEngine:
-    """Rows that are read anew at every pass.
+    """Rows that are read anew at every pass."""
 
-    Attributes
-    ----------
-    open : callable
-        Returns an iterator over functions, each of which makes rows: reading is done in turn, making in threads.
-    progress : callable, optional
-        Called with the share of a pass that is done.
-    n_rows : int, optional
-        Number of rows, if it is known before they are read.
-    """
-
+    # returns an iterator over functions, each of which makes rows: reading is done in turn, making in threads
     open: Callable[[], Iterator[Callable[[], Rows]]]
-    progress: Callable[[float], None] | None = None
-    n_rows: int | None = None
+    progress: Callable[[float], None] | None = None  # called with the share of a pass that is done
+    n_rows: int | None = None  # number of rows, if it is known before they are read
 
     def sum(self, function: Callable[[Rows], Any]) -> Any:
         """Read some rows at a time, apply a function, and add."""

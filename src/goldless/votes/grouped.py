@@ -185,10 +185,7 @@ class GroupedPatterns:
     def unit_votes(self, hub: NDArray[np.float64] | None = None) -> ExpectedCounts:
         """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote.
 
-        Parameters
-        ----------
-        hub : ndarray of shape (n_patterns, n_states), optional
-            Start of Pr(state | votes); by default the mean over units of their mean vote.
+        ``hub`` (n_patterns, n_states): start of Pr(state | votes); by default the mean over units of their mean vote.
         """
         if self._table.n_symbols > 2 and len(np.unique(self.groups)) == len(self.groups):
             return start_by_lists(self._lists, self.groups, hub)

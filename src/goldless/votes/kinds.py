@@ -25,21 +25,11 @@ JUDGED_ITEMS = 4_000  # rows from which the order of grades is judged
 
 @dataclass(frozen=True, eq=False)
 class NumberRules:
-    """What the user says about votes that are numbers.
+    """What the user says about votes that are numbers."""
 
-    Attributes
-    ----------
-    kind : str, or mapping of voter to str
-        "auto", or one of "labels", "ordinal", "probabilities" and "scores".
-    lower_is_positive : bool or tuple of voters
-        Which voters mean positive by low numbers: none, all, or those that are named.
-    positive_from : float or None
-        The smallest number that is positive.
-    """
-
-    kind: Any = "auto"
-    lower_is_positive: Any = False
-    positive_from: float | None = None
+    kind: Any = "auto"  # "auto", or one of "labels", "ordinal", "probabilities" and "scores"
+    lower_is_positive: Any = False  # which voters mean positive by low numbers: none, all, or those that are named
+    positive_from: float | None = None  # the smallest number that is positive
 
     @classmethod
     def of(cls, kind: Any = "auto", lower_is_positive: Any = None, positive_from: Any = None) -> NumberRules:
@@ -107,12 +97,8 @@ def column_of(voter: Any, voters: NDArray | None, n_voters: int) -> int:
 def judge_labels(labels: Iterable, codes_of_classes: bool) -> str:
     """Return what different labels look like: "labels", "grades" (to be judged by their order) or a kind of numbers.
 
-    Parameters
-    ----------
-    labels : iterable
-        Different labels that occur, none of them missing.
-    codes_of_classes : bool
-        Whether they come from an array of integers, as codes of classes do.
+    ``labels``: different labels that occur, none of them missing; ``codes_of_classes``: whether they come from an
+    array of integers, as codes of classes do.
     """
     found = list(labels)
     if len(found) <= 2 or not all(isinstance(label, Number) and not isinstance(label, bool) for label in found):
@@ -150,11 +136,7 @@ def judge_range(answers: NDArray[np.float64]) -> tuple[str, ...]:
 def labels_among(kinds: tuple[str, ...], answers: Sequence[NDArray[np.float64]]) -> tuple[str, ...]:
     """Return kinds that were judged from numbers, with voters that only say 0 and 1 among scores as labels.
 
-    Parameters
-    ----------
-    kinds : tuple of str
-    answers : sequence of ndarray
-        What each voter says: all its answers, or the different ones.
+    ``answers``: what each voter says: all its answers, or the different ones.
     """
     if "ordinal" in kinds or all(np.isin(said, (0, 0.5, 1)).all() for said in answers):
         return kinds
@@ -182,11 +164,6 @@ def are_in_order(codes: NDArray[np.int8], n_symbols: int) -> bool:
     Two symbols are alike if votes on one item are these two more often than by chance. Of three symbols a < b < c in
     order, a and c are the least alike. Among names of classes this holds for a third of all triples, among grades for
     nearly all: of 10 graded panels for 73 % or more, of 11 others with 4 to 16 classes for 42 % or less.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_items, n_voters)
-    n_symbols : int
     """
     busiest = np.argsort(-(codes >= 0).sum(axis=0), kind="stable")[:_JUDGED_VOTERS]
     judged = np.ascontiguousarray(codes[:, np.sort(busiest)])

@@ -31,22 +31,11 @@ class TwoLabels(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class LongVotes:
-    """Votes as (item, voter, symbol), each item and voter at most once.
+    """Votes as (item, voter, symbol), each item and voter at most once."""
 
-    Attributes
-    ----------
-    starts, voters, symbols : ndarray
-        The votes of one item after the other, items in the order of their numbers (:class:`SparseCodes`).
-    n_items, n_voters : int
-    n_repeated : int
-        How many lines were left out because the voter had voted on the item already.
-    n_changed : int
-        How many votes, of those kept, other lines contradict.
-    """
-
-    sparse: SparseCodes
-    n_repeated: int = 0
-    n_changed: int = 0
+    sparse: SparseCodes  # items in the order of their numbers
+    n_repeated: int = 0  # lines left out because the voter had voted on the item already
+    n_changed: int = 0  # how many votes, of those kept, other lines contradict
 
     @classmethod
     def of(
@@ -60,15 +49,11 @@ class LongVotes:
     ) -> LongVotes:
         """Sort the lines of a long table by item.
 
-        Parameters
-        ----------
-        items, voters, symbols : array-like of int of shape (n_lines,)
-            Numbers from 0; a line with a negative number is no vote and is left out.
-        n_items, n_voters : int
-            How many there are; items keep the order of their numbers, and may be without a vote.
-        repeats : {"refuse", "first", "last", "most"}
-            What counts if a voter answers an item again. The same answer again counts once in any case. Of different
-            answers: an error (:class:`TwoLabels`), the first, the last, or the most frequent (of several, the first).
+        ``items``, ``voters``, ``symbols`` (n_lines,): numbers from 0; a line with a negative number is no vote and is
+        left out; ``n_items`` and ``n_voters``: how many there are; items keep the order of their numbers, and may be
+        without a vote; ``repeats`` {"refuse", "first", "last", "most"}: what counts if a voter answers an item again.
+        The same answer again counts once in any case. Of different answers: an error (:class:`TwoLabels`), the first,
+        the last, or the most frequent (of several, the first).
 
         Examples
         --------

@@ -17,14 +17,9 @@ _FEW_PRODUCTS = 1 << 23  # that numpy adds before a kernel would be compiled
 
 @dataclass(frozen=True, eq=False)
 class PairTables:
-    """What every two voters said on the items both voted on. Tables of disjoint items add, exactly.
+    """What every two voters said on the items both voted on. Tables of disjoint items add, exactly."""
 
-    Attributes
-    ----------
-    tables : ndarray of shape (n_symbols, n_symbols, n_voters, n_voters)
-        int64: items on which voter i said a and voter j said b.
-    """
-
+    # (n_symbols, n_symbols, n_voters, n_voters): int64: items on which voter i said a and voter j said b
     tables: NDArray[np.int64]
 
     @classmethod

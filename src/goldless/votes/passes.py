@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -34,33 +34,16 @@ OfCodes = Callable[[Any, NDArray[np.float64]], Any]  # of rows of codes, and of 
 
 @dataclass(frozen=True, eq=False)
 class VoteSums:
-    """What can be summed over the votes of some voters: from a table of all patterns, or of a sample and all rows.
+    """What can be summed over the votes of some voters: from a table of all patterns, or of a sample and all rows."""
 
-    Attributes
-    ----------
-    table : PatternTable or SparseRows
-        Patterns of the voters in question on the items they voted on, or of a sample of these.
-    n_items : int
-        Number of items with a vote of the voters in question.
-    engine : Engine or None
-        The votes of all voters, if the table is only a sample.
-    columns : ndarray of shape (n_voters,)
-        Columns of the voters in question among all.
-    n_columns : int
-        Number of all voters.
-    complete : bool
-        Whether no vote is missing anywhere.
-    unseen : UnseenRows or None
-        The rows that are not among the votes because too few voters call them.
-    """
-
+    # patterns of the voters in question on the items they voted on, or of a sample of these
     table: PatternTable | SparseRows
-    n_items: int
-    engine: Engine | None
-    columns: NDArray[np.int64]
-    n_columns: int
-    complete: bool
-    unseen: UnseenRows | None = None
+    n_items: int  # number of items with a vote of the voters in question
+    engine: Engine | None  # the votes of all voters, if the table is only a sample
+    columns: NDArray[np.int64]  # (n_voters,): columns of the voters in question among all
+    n_columns: int  # number of all voters
+    complete: bool  # whether no vote is missing anywhere
+    unseen: UnseenRows | None = None  # the rows that are not among the votes because too few voters call them
     _packed: dict[bytes, Grouped] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -109,17 +92,17 @@ class VoteSums:
         if not of_all:
             return self.packed(groups).unit_votes()
         assert self.engine is not None
-        return start_of_lists(self.engine.sum(UnitLists(groups, self.columns)), groups)
+        return start_of_lists(self.engine.sum(partial(_unit_lists, groups, self.columns)), groups)
 
     def sum(self, function: OfCodes) -> Any:
         """Add up a function of rows of codes and the items each stands for."""
         if isinstance(self.table, SparseRows):
             if self.engine is None:
                 return function(self.table.codes, self.table.weights)
-            return self.engine.sum(ChosenLists(function, self.columns))
+            return self.engine.sum(partial(_of_lists, function, self.columns))
         if self.engine is None:
             return in_chunks(function, self.table.codes, self.table.weights)
-        return self.engine.sum(ChosenCodes(function, self.columns))
+        return self.engine.sum(partial(_of_codes, function, self.columns))
 
     def in_order(self, order: NDArray[np.int64]) -> VoteSums:
         """Return the sums over the same votes, the voters in another order."""
@@ -131,7 +114,7 @@ class VoteSums:
             return VoteSums.of_table(self.table.voters(chosen))
         if isinstance(self.table, SparseRows):
             return self.in_order(chosen)
-        counted = self.engine.sum(CountPatterns(self.columns[chosen])).rows
+        counted = self.engine.sum(partial(_few_patterns, self.columns[chosen])).rows
         if counted is not None:
             return VoteSums.of_table(counted.distinct())
         return self.in_order(chosen)
@@ -142,18 +125,12 @@ def in_chunks(function: OfCodes, codes: Codes, counts: NDArray[np.float64]) -> A
     return reduce(added, [function(codes[rows], counts[rows]) for rows in row_chunks(len(codes), _CHUNK_ROWS)])
 
 
-@dataclass(frozen=True, eq=False)
-class InMatrix:
-    """A function that needs a matrix of codes; of rows that name their voters a few at a time are made dense."""
-
-    function: OfCodes
-
-    def __call__(self, codes: Codes, counts: NDArray[np.float64]) -> Any:
-        """Return the function, added up."""
-        if not isinstance(codes, SparseCodes):
-            return self.function(codes, counts)
-        chunks = row_chunks(len(codes), max(_CELLS_AT_ONCE // max(codes.n_voters, 1), 1))
-        return reduce(added, [self.function(codes[rows].dense(), counts[rows]) for rows in chunks])
+def in_matrix(function: OfCodes, codes: Codes, counts: NDArray[np.float64]) -> Any:
+    """Add up a function that needs a matrix; of rows that name their voters a few at a time are made dense."""
+    if not isinstance(codes, SparseCodes):
+        return function(codes, counts)
+    chunks = row_chunks(len(codes), max(_CELLS_AT_ONCE // max(codes.n_voters, 1), 1))
+    return reduce(added, [function(codes[rows].dense(), counts[rows]) for rows in chunks])
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,66 +189,36 @@ class ExpectLists:
         return {name: getattr(self, name) for name in ("model", "columns")}
 
 
-@dataclass(frozen=True, eq=False)
-class UnitLists:
-    """What starts EM on some sparse rows."""
-
-    groups: NDArray[np.int64]
-    columns: NDArray[np.int64]
-
-    def __call__(self, rows: SparseRows) -> SparseSums:
-        """Return the sums of the rows."""
-        return unit_tree(self.groups, rows.n_symbols).unit_votes(rows.informative(self.columns).layout, None)
+# What else is asked of some rows: functions that engines take, partial where they need more than the rows.
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenLists:
-    """A function of the codes of some voters, of some sparse rows."""
-
-    function: OfCodes
-    columns: NDArray[np.int64]
-
-    def __call__(self, rows: SparseRows) -> Any:
-        """Return the function; items that none of the voters voted on do not count."""
-        chosen = rows.informative(self.columns)
-        return self.function(chosen.codes, chosen.weights)
+def _unit_lists(groups: NDArray[np.int64], columns: NDArray[np.int64], rows: SparseRows) -> SparseSums:
+    """Return what starts EM on sparse rows."""
+    return unit_tree(groups, rows.n_symbols).unit_votes(rows.informative(columns).layout, None)
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenCodes:
-    """A function of the codes of some voters, of some rows."""
-
-    function: OfCodes
-    columns: NDArray[np.int64]
-
-    def __call__(self, rows: Rows) -> Any:
-        """Return the function, added up; items that none of the voters voted on do not count."""
-        chosen = rows.of_voters(self.columns)
-        if not chosen.n_rows:
-            return self.function(chosen.codes, chosen.weights)
-        return in_chunks(self.function, chosen.codes, chosen.weights)
+def _of_lists(function: OfCodes, columns: NDArray[np.int64], rows: SparseRows) -> Any:
+    """Return a function of the codes of some voters; items that none of them voted on do not count."""
+    chosen = rows.informative(columns)
+    return function(chosen.codes, chosen.weights)
 
 
-@dataclass(frozen=True)
-class VotedPass:
-    """Number of items with a vote of some voters, of some rows."""
-
-    columns: NDArray[np.int64]
-
-    def __call__(self, rows: Rows) -> int:
-        """Count the items."""
-        return int(rows.weights @ rows.voted(self.columns))
+def _of_codes(function: OfCodes, columns: NDArray[np.int64], rows: Rows) -> Any:
+    """Return a function of the codes of some voters, added up; items that none of them voted on do not count."""
+    chosen = rows.of_voters(columns)
+    if not chosen.n_rows:
+        return function(chosen.codes, chosen.weights)
+    return in_chunks(function, chosen.codes, chosen.weights)
 
 
-@dataclass(frozen=True, eq=False)
-class CountPatterns:
-    """The patterns of some voters, of some rows."""
+def n_voted(columns: NDArray[np.int64], rows: Rows) -> int:
+    """Return the number of items with a vote of some voters."""
+    return int(rows.weights @ rows.voted(columns))
 
-    columns: NDArray[np.int64]
 
-    def __call__(self, rows: Rows) -> FewPatterns:
-        """Return them."""
-        return FewPatterns.of(Rows.of(np.ascontiguousarray(rows.codes[:, self.columns]), rows.n_symbols, rows.counts))
+def _few_patterns(columns: NDArray[np.int64], rows: Rows) -> FewPatterns:
+    """Return the patterns of some voters."""
+    return FewPatterns.of(Rows.of(np.ascontiguousarray(rows.codes[:, columns]), rows.n_symbols, rows.counts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,50 +237,3 @@ class FewPatterns:
         if self.rows is None or other.rows is None:
             return FewPatterns(None)
         return FewPatterns.of(self.rows, other.rows)
-
-
-def third_moment(
-    values: NDArray[np.float64], observed: NDArray[np.bool_] | None, loadings: NDArray, counts: NDArray
-) -> float:
-    """Return the third moment of centred values in units of v_i v_j v_k, by least squares over triples.
-
-    ``sum_ijk T_ijk v_i v_j v_k / sum_ijk (v_i v_j v_k)^2`` over i < j < k, where both sums run over the triples
-    observed on each item. The sum over triples is an elementary symmetric polynomial of ``x_i v_i``, so the
-    m x m x m tensor is never formed.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, m)
-        Centred votes; entries that are not observed are ignored.
-    observed : ndarray of shape (n_rows, m) or None
-        Which entries are; None if all.
-    loadings : ndarray of shape (m,)
-    counts : ndarray of shape (n_rows,)
-    """
-    numerator, denominator = third_moment_sums(values, observed, loadings, counts)
-    return numerator / denominator if denominator > 0 else 0.0
-
-
-def third_moment_sums(
-    values: NDArray[np.float64], observed: NDArray[np.bool_] | None, loadings: NDArray, counts: NDArray
-) -> tuple[float, float]:
-    """Return the two sums over items whose ratio is :func:`third_moment`."""
-    terms = values * loadings
-    squares = np.broadcast_to(loadings**2, terms.shape)
-    if observed is not None:
-        terms, squares = terms * observed, squares * observed
-    return float(counts @ _triples(terms)), float(counts @ _triples(squares))
-
-
-def _triples(terms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum of products over triples i < j < k in every row, from power sums (Newton)."""
-    first, second, third = terms.sum(axis=1), (terms**2).sum(axis=1), (terms**3).sum(axis=1)
-    return (first**3 - 3 * first * second + 2 * third) / 6
-
-
-def centred_votes(
-    table: PatternTable, mean: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-    """Return votes -1, +1 less their mean, one row a pattern, and which are observed (None if all)."""
-    codes = table.codes
-    return 2.0 * codes - 1.0 - mean, None if table.complete else codes >= 0

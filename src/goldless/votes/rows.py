@@ -19,22 +19,13 @@ _FEW_ROWS = 1 << 12  # that are sorted before a kernel would be compiled
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows of votes.
+    """Some rows of votes."""
 
-    Attributes
-    ----------
-    bits : ndarray of shape (n_rows, n_bytes)
-        The rows as bits (:mod:`goldless.kernels.bits`).
-    n_voters, n_symbols : int
-        Number of voters, and of symbols that a vote may be.
-    counts : ndarray of shape (n_rows,) or None
-        How many items each row stands for; None if one.
-    """
-
-    bits: NDArray[np.uint8]
+    bits: NDArray[np.uint8]  # (n_rows, n_bytes): the rows as bits (`bits`)
+    # n_voters, n_symbols: number of voters, and of symbols that a vote may be
     n_voters: int
     n_symbols: int
-    counts: NDArray[np.int64] | None = None
+    counts: NDArray[np.int64] | None = None  # (n_rows,): how many items each row stands for; None if one
 
     @classmethod
     def of(
@@ -126,14 +117,10 @@ class PatternTable(Rows):
 
     Rows are sorted, so two tables of the same items are equal whatever the order of the items. Tables add: the sum is
     exactly the table of all items together.
-
-    Attributes
-    ----------
-    inverse : ndarray of shape (n_rows_before,)
-        Pattern of each row the table was made of.
     """
 
     counts: NDArray[np.int64]
+    # (n_rows_before,): pattern of each row the table was made of
     inverse: NDArray[np.int64] = field(repr=False, default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @classmethod
@@ -184,18 +171,10 @@ class PatternTable(Rows):
 
 
 class Beside(NamedTuple):
-    """What stands beside rows of votes.
+    """What stands beside rows of votes."""
 
-    Attributes
-    ----------
-    items : array of numpy or Arrow, of length n_rows, or None
-        Names of the items.
-    truth : ndarray of shape (n_rows,) or None
-        Codes of the true labels, -1 where unknown.
-    """
-
-    items: Any = None
-    truth: NDArray[np.int8] | None = None
+    items: Any = None  # names of the items
+    truth: NDArray[np.int8] | None = None  # (n_rows,): codes of the true labels, -1 where unknown
 
 
 def joined(parts: Sequence[Rows], n_voters: int = 0, n_symbols: int = 2) -> Rows:

@@ -16,24 +16,13 @@ _MOST_PATTERNS = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class VoteSample:
-    """Patterns of votes, and how much of each class they stand for.
+    """Patterns of votes, and how much of each class they stand for."""
 
-    Attributes
-    ----------
-    packed : ndarray of shape (n_patterns, n_bytes)
-        The patterns as bits (:mod:`goldless.kernels.bits`).
-    weights : ndarray of shape (n_classes, n_patterns)
-        Share of the items of each class with each pattern, by the posterior; float32.
-    n_voters : int
-        Number of voters.
-    n_items : ndarray of shape (n_classes,)
-        Expected items of each class that it stands for.
-    """
-
-    packed: NDArray[np.uint8]
+    packed: NDArray[np.uint8]  # (n_patterns, n_bytes): the patterns as bits (`bits`)
+    # (n_classes, n_patterns): share of the items of each class with each pattern, by the posterior; float32
     weights: NDArray[np.float32]
-    n_voters: int
-    n_items: NDArray[np.float64]
+    n_voters: int  # number of voters
+    n_items: NDArray[np.float64]  # (n_classes,): expected items of each class that it stands for
 
     @classmethod
     def of(cls, codes: Codes, counts: NDArray[np.int64], posterior: NDArray[np.float64]) -> VoteSample:
@@ -42,13 +31,8 @@ class VoteSample:
         Up to 16,384 patterns are all kept. Of more, as many items in all are taken, the same number of each class,
         evenly spaced in the order of the patterns, so the sample does not depend on the order of the items.
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n_patterns, n_voters)
-        counts : ndarray of shape (n_patterns,)
-            Items with each pattern.
-        posterior : ndarray of shape (n_patterns, n_classes)
-            Pr(Y | votes).
+        ``codes`` (n_patterns, n_voters); ``counts`` (n_patterns,): items with each pattern; ``posterior``
+        (n_patterns, n_classes): Pr(Y | votes).
         """
         shares, n_items = [], []
         for of_class in posterior.T:

@@ -34,27 +34,15 @@ _ROWS_TO_JUDGE = 1 << 18  # after so many rows it is decided whether patterns re
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """What the counting pass learns of votes. Sketches add in the order of the rows; any tree of sums is the same.
+    """What the counting pass learns of votes. Sketches add in the order of the rows; any tree of sums is the same."""
 
-    Attributes
-    ----------
-    pairs : PairTables or SparsePairs
-        What voters said, alone and two by two.
-    n_rows, n_items, n_empty, first_empty : int
-        Rows, items, items without a vote, and the first row of one (-1 if none).
-    table : PatternTable or SparseRows
-        Patterns of all items, or those whose hash is at most ``limit``.
-    limit : int
-        Largest hash of a pattern in the table.
-    """
-
-    pairs: Any  # PairTables, which add, or SparsePairs
+    pairs: Any  # PairTables, which add, or SparsePairs: what voters said, alone and two by two
     n_rows: int
     n_items: int
-    n_empty: int
-    first_empty: int
-    table: Any  # PatternTable, or SparseRows
-    limit: int = _ALL_HASHES
+    n_empty: int  # items without a vote
+    first_empty: int  # the first row of one, -1 if none
+    table: Any  # PatternTable, or SparseRows: patterns of all items, or those whose hash is at most `limit`
+    limit: int = _ALL_HASHES  # largest hash of a pattern in the table
 
     @classmethod
     def of(cls, rows: Rows, limit: int = _ALL_HASHES, patterns: PatternTable | None = None) -> Sketch:
@@ -141,21 +129,11 @@ class Sketch:
 
 @dataclass(eq=False)
 class RowCache:
-    """Rows that are kept in memory while a stream is read, collapsed as long as that pays.
+    """Rows that are kept in memory while a stream is read, collapsed as long as that pays."""
 
-    Attributes
-    ----------
-    memory_limit : int or None
-        Most bytes to keep; None for no limit.
-    parts : list of Rows or None
-        What is kept; None once it was too much.
-    collapsing : bool
-        Whether rows are still collapsed.
-    """
-
-    memory_limit: int | None
-    parts: list[Rows] | None = field(default_factory=list)
-    collapsing: bool = True
+    memory_limit: int | None  # most bytes to keep; None for no limit
+    parts: list[Rows] | None = field(default_factory=list)  # what is kept; None once it was too much
+    collapsing: bool = True  # whether rows are still collapsed
     _n_rows: int = 0
     _n_fresh: int = 0  # patterns that were added since all were merged
 

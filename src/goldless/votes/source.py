@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from goldless.kernels.sparse import SparseCodes
 from goldless.votes.alphabet import Alphabet, NewLabels
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.engine import Engine, MemoryEngine, RowPicker, StreamEngine
-from goldless.votes.number_alphabet import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT, Sketch, count_sparse, count_stream
 from goldless.votes.sparse import SparseRows, joined_sparse
@@ -47,96 +47,45 @@ class GrowingAlphabet:
 
 
 class Passes(NamedTuple):
-    """How votes are gone through in an alphabet.
+    """How votes are gone through in an alphabet."""
 
-    Attributes
-    ----------
-    engine : Engine
-        The votes, to be gone through.
-    rows : callable
-        Takes a function of rows and yields its results, in the input's order, with what stands beside the rows.
-    growing : GrowingAlphabet or None
-        The alphabet of votes that can be read only once; codes are in order of appearance.
-    """
-
-    engine: Engine
+    engine: Engine  # the votes, to be gone through
+    # takes a function of rows and yields its results, in the input's order, with what stands beside the rows
     rows: Callable[[Callable[[Rows], Any]], Iterator[tuple[Any, Beside]]]
+    # the alphabet of votes that can be read only once; codes are in order of appearance
     growing: GrowingAlphabet | None = None
 
 
 class RowSample(NamedTuple):
-    """Rows of a source that were drawn at random.
+    """Rows of a source that were drawn at random."""
 
-    Attributes
-    ----------
-    votes : Votes
-        What was said there.
-    rows : ndarray of shape (n_drawn,)
-        Their numbers, from 0 and in order.
-    n_rows : int
-        How many rows there are.
-    """
-
-    votes: Votes
-    rows: NDArray[np.int64]
-    n_rows: int
+    votes: Votes  # what was said there
+    rows: NDArray[np.int64]  # (n_drawn,): their numbers, from 0 and in order
+    n_rows: int  # how many rows there are
 
 
 class Counting(NamedTuple):
-    """What the counting pass over a source gives.
+    """What the counting pass over a source gives."""
 
-    Attributes
-    ----------
-    alphabet : Alphabet
-        All labels that occur.
-    sketch : Sketch or None
-        What was counted; None if there are no rows.
-    engine : Engine
-        The votes for further passes.
-    picked : Rows
-        The rows that were asked for.
-    """
-
-    alphabet: Alphabet
-    sketch: Sketch | None
-    engine: Engine
-    picked: Rows
+    alphabet: Alphabet  # all labels that occur
+    sketch: Sketch | None  # what was counted; None if there are no rows
+    engine: Engine  # the votes for further passes
+    picked: Rows  # the rows that were asked for
 
 
 @dataclass(frozen=True, eq=False)
 class VoteSource:
-    """A source of votes whose voters are known.
+    """A source of votes whose voters are known."""
 
-    Attributes
-    ----------
-    alphabet : Alphabet
-        The classes, as far as they are known.
-    voters : ndarray of shape (n_voters,) or None
-        Names.
-    n_voters : int
-    open : callable
-        Returns how votes are gone through in an alphabet.
-    memory_limit : int
-        Bytes of packed votes to keep.
-    again : bool
-        Whether it can be gone through more than once.
-    how : str
-        How it was read.
-    item_title : str
-        How the user calls the column of the items.
-    lists : bool
-        Whether its rows name their voters: :class:`~goldless.votes.sparse.SparseRows`.
-    """
-
-    alphabet: Alphabet
-    voters: NDArray | None
+    alphabet: Alphabet  # the classes, as far as they are known
+    voters: NDArray | None  # (n_voters,): names
     n_voters: int
-    open: Callable[[Alphabet], Passes]
-    memory_limit: int = MEMORY_LIMIT
-    again: bool = True
-    how: str = ""
-    item_title: str = "item"
-    lists: bool = False
+    open: Callable[[Alphabet], Passes]  # returns how votes are gone through in an alphabet
+    memory_limit: int = MEMORY_LIMIT  # bytes of packed votes to keep
+    again: bool = True  # whether it can be gone through more than once
+    how: str = ""  # how it was read
+    item_title: str = "item"  # how the user calls the column of the items
+    lists: bool = False  # whether its rows name their voters: `SparseRows`
 
     @property
     def classes(self) -> NDArray:
@@ -169,13 +118,7 @@ class VoteSource:
     def sample(self, n_items: int, also: NDArray[np.int64], seed: int = 0) -> RowSample:
         """Draw rows at random, each as likely as the others; the same for the same number of rows.
 
-        Parameters
-        ----------
-        n_items : int
-            Most rows to draw: fewer are all taken.
-        also : ndarray
-            Rows that are taken in any case.
-        seed : int, default=0
+        ``n_items``: most rows to draw: fewer are all taken; ``also``: rows that are taken in any case.
         """
         engine = self.passes.engine
         n_rows = int(engine.sum(n_rows_of) or 0)

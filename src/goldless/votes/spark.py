@@ -30,21 +30,12 @@ Batches = Iterator[Any]  # record batches of Arrow
 
 @dataclass(frozen=True, eq=False)
 class SparkEngine:
-    """Packed rows in a Spark session.
+    """Packed rows in a Spark session."""
 
-    Attributes
-    ----------
-    make : callable
-        Returns the frame of packed rows. Called when a pass needs them.
-    n_voters, n_symbols : int
-    progress : callable, optional
-        Called with the share of a pass that is done.
-    """
-
-    make: Callable[[], Any]
+    make: Callable[[], Any]  # returns the frame of packed rows. Called when a pass needs them
     n_voters: int
     n_symbols: int
-    progress: Callable[[float], None] | None = None
+    progress: Callable[[float], None] | None = None  # called with the share of a pass that is done
 
     @cached_property
     def packed(self) -> Any:

@@ -16,32 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from goldless.kernels.sparse import SparseCodes, count_partners
+from goldless.kernels.sparse import SparseCodes, count_partners, count_shared
 from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.votes.pairs import PairTables
 
 MOST_COMPARED = 500  # voters: of more, only those are compared with each other that share enough items
 _MOST_STREAMED = 2000  # voters of votes that are not in memory of whom all pairs are looked at
+_CELLS_OF_BUCKETS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Some rows of votes that name their voters.
+    """Some rows of votes that name their voters."""
 
-    Attributes
-    ----------
-    codes : SparseCodes
-        The votes.
-    n_symbols : int
-        Number of symbols that a vote may be.
-    counts : ndarray of shape (n_rows,)
-        How many items each row stands for.
-    """
-
-    codes: SparseCodes
-    n_symbols: int
-    counts: NDArray[np.int64]
+    codes: SparseCodes  # the votes
+    n_symbols: int  # number of symbols that a vote may be
+    counts: NDArray[np.int64]  # (n_rows,): how many items each row stands for
 
     @classmethod
     def of(cls, codes: SparseCodes, n_symbols: int, counts: NDArray[np.int64] | None = None) -> SparseRows:
@@ -150,18 +141,10 @@ def joined_sparse(parts: Sequence[SparseRows]) -> SparseRows:
 
 @dataclass(frozen=True, eq=False)
 class SparsePairs:
-    """What voters of sparse rows said, alone and two by two; tables of two by two only of those that are asked for.
+    """What voters of sparse rows said, alone and two by two; tables of two only of those that are asked for."""
 
-    Attributes
-    ----------
-    rows : SparseRows
-        All rows, or a sample of them.
-    engine : Engine or None
-        All rows, to be gone through, if they are not in memory.
-    """
-
-    rows: SparseRows
-    engine: Any = None
+    rows: SparseRows  # all rows, or a sample of them
+    engine: Any = None  # all rows, to be gone through, if they are not in memory
 
     @property
     def n_voters(self) -> int:
@@ -183,7 +166,10 @@ class SparsePairs:
 
     def voters(self, chosen: NDArray[np.integer]) -> PairTables:
         """Return the tables of some of the voters: work and memory follow their number squared."""
-        return PairTables(self._sum(partial(_pair_tables, np.asarray(chosen))))
+        chosen = np.asarray(chosen)
+        if not len(chosen):
+            return PairTables(np.zeros((self.n_symbols, self.n_symbols, 0, 0), dtype=np.int64))
+        return PairTables(self._sum(partial(_pair_tables, chosen)))
 
     def covariance(self) -> CovarianceEstimate:
         """Return the covariance of all voters: for panels of at most ``MOST_COMPARED``."""
@@ -201,23 +187,48 @@ class SparsePairs:
         if self.engine is not None and len(able) > _MOST_STREAMED:
             busy = np.argsort(-n_votes[n_votes >= n_shared], kind="stable")[:_MOST_STREAMED]
             able = able[np.sort(busy)]
+        counters = self._partner_counters(able, n_shared) if len(able) > n_partners else ()
+        kept = np.arange(len(able))
         while True:  # a voter that is left out is nobody's partner
-            if len(able) <= n_partners:
+            if len(kept) <= n_partners:
                 return able[:0]
-            partners = self._partners(able, n_shared)
-            if (partners >= n_partners).all():
+            for count in counters:
+                partners = count(kept)
+                if partners.min() < n_partners:
+                    break
+            else:
                 break
-            able = able[partners >= n_partners]
-        if len(able) > most:
-            able = able[np.sort(np.argsort(-partners, kind="stable")[:most])]
-        return able
+            kept = kept[partners >= n_partners]
+        if len(kept) > most:
+            kept = kept[np.sort(np.argsort(-partners, kind="stable")[:most])]
+        return able[kept]
+
+    def _partner_counters(self, voters: NDArray[np.int64], n_shared: float) -> tuple[Callable[..., NDArray], ...]:
+        """Return functions of which voters are left: how many of the others each shares so many items with.
+
+        The last counts them, one before it at most how many there can be.
+        """
+        if self.engine is None:
+            return (
+                lambda kept: self._most_partners(voters[kept], n_shared),
+                lambda kept: self._partners(voters[kept], n_shared),
+            )
+        shared = self.engine.sum(partial(_items_shared, voters))
+        np.fill_diagonal(shared, 0)
+        enough = shared >= n_shared
+        return (lambda kept: enough[np.ix_(kept, kept)].sum(axis=1),)
+
+    def _most_partners(self, chosen: NDArray[np.int64], n_shared: float) -> NDArray[np.float32]:
+        """Return a bound: items shared with a bucket of voters are counted much faster than with each of them."""
+        number = np.full(self.n_voters, -1, dtype=np.int32)
+        number[chosen] = np.arange(len(chosen), dtype=np.int32)
+        n_buckets = 1 << int(np.clip(np.log2(_CELLS_OF_BUCKETS / len(chosen)), 3, 7))
+        shared = np.zeros((len(chosen), n_buckets), dtype=np.float32)  # whole numbers are exact as far as they matter
+        codes = self.rows.codes
+        count_shared(codes.starts, codes.voters, number, self.rows.counts.astype(np.float32), shared)
+        return (shared // np.float32(np.ceil(n_shared))).sum(axis=1)
 
     def _partners(self, chosen: NDArray[np.int64], n_shared: float) -> NDArray[np.int64]:
-        """Return with how many of the others each of some voters shares so many items."""
-        if self.engine is not None:
-            shared = self.engine.sum(partial(_items_shared, chosen))
-            np.fill_diagonal(shared, 0)
-            return (shared >= n_shared).sum(axis=1)
         voted = _votes_of(self.rows, chosen)
         columns, partners = voted.tocsc(), np.zeros(len(chosen), dtype=np.int64)
         counts = self.rows.counts.astype(np.float64)
@@ -280,24 +291,15 @@ def _pair_tables(chosen: NDArray[np.int64], rows: SparseRows) -> NDArray[np.int6
 
 @dataclass(frozen=True, eq=False)
 class SparseTotals:
-    """What is counted of sparse rows that are not in memory. Totals add in the order of the rows.
+    """What is counted of sparse rows that are not in memory. Totals add in the order of the rows."""
 
-    Attributes
-    ----------
-    cast : ndarray of shape (n_symbols, n_voters)
-        Votes of each voter for each symbol.
-    n_rows, n_items, n_empty, first_empty : int
-        Rows, items, items without a vote, and the first row of one (-1 if none).
-    n_bytes : int
-        Memory that the rows would take.
-    """
-
-    cast: NDArray[np.int64]
+    cast: NDArray[np.int64]  # (n_symbols, n_voters): votes of each voter for each symbol
+    # n_rows, n_items, n_empty, first_empty: rows, items, items without a vote, and the first row of one (-1 if none)
     n_rows: int
     n_items: int
     n_empty: int
     first_empty: int
-    n_bytes: int
+    n_bytes: int  # memory that the rows would take
 
     @classmethod
     def of(cls, rows: SparseRows) -> SparseTotals:

@@ -31,24 +31,12 @@ _LEAST_SEEN = 1e-12  # smallest probability of being seen: below, the votes say 
 
 @dataclass(frozen=True, eq=False)
 class UnseenRows:
-    """The patterns with too few calls to be seen.
+    """The patterns with too few calls to be seen."""
 
-    Attributes
-    ----------
-    codes : SparseCodes
-        The patterns, of the fitted voters.
-    kind : ndarray of shape (n_patterns,)
-        Which set of voters each is of.
-    share : ndarray of shape (n_kinds,)
-        Share of the items seen that have a vote of just these voters.
-    n_known : float or None
-        How many such items there are, if that is known.
-    """
-
-    codes: SparseCodes
-    kind: NDArray[np.int64]
-    share: NDArray[np.float64]
-    n_known: float | None = None
+    codes: SparseCodes  # the patterns, of the fitted voters
+    kind: NDArray[np.int64]  # (n_patterns,): which set of voters each is of
+    share: NDArray[np.float64]  # (n_kinds,): share of the items seen that have a vote of just these voters
+    n_known: float | None = None  # how many such items there are, if that is known
 
     @classmethod
     def of(
@@ -56,16 +44,9 @@ class UnseenRows:
     ) -> UnseenRows:
         """Return the patterns that fewer than ``at_least`` voters call.
 
-        Parameters
-        ----------
-        table : PatternTable or SparseRows
-            Votes of the fitted voters on the items seen; 1 is a call and 0 is none.
-        at_least : int
-            How many calls a row needs to be seen.
-        copies : ndarray of shape (n_fitted,)
-            For how many voters, its exact copies among them, a fitted voter speaks.
-        n_known : float, optional
-            How many items are unseen, if that is known.
+        ``table``: votes of the fitted voters on the items seen; 1 is a call and 0 is none; ``at_least``: how many
+        calls a row needs to be seen; ``copies`` (n_fitted,): for how many voters, its exact copies among them, a
+        fitted voter speaks; ``n_known``: how many items are unseen, if that is known.
         """
         counts = table.counts.astype(np.float64)
         if isinstance(table, SparseRows):
@@ -100,11 +81,7 @@ class UnseenRows:
     def items(self, model: TreeModel, n_seen: float) -> tuple[NDArray[np.float64], float]:
         """Return the expected items of every pattern, and what the log-likelihood of those seen gains.
 
-        Parameters
-        ----------
-        model : TreeModel
-        n_seen : float
-            How many items are seen.
+        ``n_seen``: how many items are seen.
         """
         few = self._few
         return self._items(model.log_likelihood(self.codes if few is None else few.codes), n_seen)

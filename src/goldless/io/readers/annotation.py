@@ -255,7 +255,7 @@ FORMATS = (
     ),
     JsonFormat("wrench", "wrench train.json", ("weak_labels", "label", "data"), _wrench),
     JsonFormat(
-        *("argilla", "Argilla records (version 1)", ("annotation", "annotation_agent", "prediction"), _argilla),
+        *("argilla", "Argilla records (version 1)", ("annotation", "annotation_agent", "prediction"), _argilla)
     ),
     JsonFormat("argilla", "Argilla records", ("id",), _argilla, pattern=rb'\.responses\.users"\s*:'),
     JsonFormat("label_studio", "Label Studio JSON", ("completions", "result", "from_name", "type"), _label_studio),

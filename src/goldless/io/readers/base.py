@@ -7,7 +7,6 @@ there are, which rows are items, what is said to the user.
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import lzma
@@ -73,7 +72,8 @@ class File:
     def packing(self) -> str:
         """How the file is packed: gzip, bz2, zstd, xz, or not at all."""
         with self._raw() as stream:
-            return _packing(stream.read(_SIGNATURE))
+            start = stream.read(_SIGNATURE)
+        return next((name for signature, name in _PACKINGS.items() if start.startswith(signature)), "")
 
     def _raw(self) -> BinaryIO:
         if self._data is not None:
@@ -108,9 +108,10 @@ class File:
     @contextmanager
     def _unpacked(self) -> Iterator[Any]:
         """Yield a stream of what is packed; damage that shows while it is read is one line."""
-        opened = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open, "zstd": _open_zstd}
+        opened: dict[str, Any] = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+        opened["zstd"] = lambda stream: pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
         try:
-            with self._raw() as stream, opened[self.packing](stream) as unpacked:  # type: ignore[operator]
+            with self._raw() as stream, opened[self.packing](stream) as unpacked:
                 yield unpacked
         except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
             raise damaged(self.name, self.packing, error) from None
@@ -160,14 +161,6 @@ class File:
 def written_name(path: Path) -> str:
     """Return the name of a file or folder as text, also if its bytes are none."""
     return os.fsencode(path.name).decode("utf-8", "backslashreplace")
-
-
-def _packing(start: bytes) -> str:
-    return next((name for signature, name in _PACKINGS.items() if start.startswith(signature)), "")
-
-
-def _open_zstd(stream: BinaryIO) -> Any:
-    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
 
 
 def packing_of(path: str | os.PathLike) -> str:
@@ -337,8 +330,12 @@ def unreadable(path: str | os.PathLike, error: OSError) -> VotesError:
 
 def damaged(name: str, kind: str, why: object) -> VotesError:
     """Return the error of a file that is not what it begins like."""
-    reason = (str(why).splitlines() or [""])[0]
-    return VotesError("damaged", f"{name} is a damaged {kind} file: {reason}", where={"file": name})
+    return VotesError("damaged", f"{name} is a damaged {kind} file: {first_line(why)}", where={"file": name})
+
+
+def first_line(error: object) -> str:
+    """Return what an error says first."""
+    return (str(error).splitlines() or [""])[0]
 
 
 def empty_file(name: str, what: str = "is empty") -> VotesError:
@@ -371,6 +368,18 @@ def too_wide(name: str) -> VotesError:
         "rows-are-items",
         {"file": name},
     )
+
+
+def same_name(name: str, twice: str, what: str = "columns") -> VotesError:
+    """Return the error of two columns, or voters, with one name."""
+    seen = f"{name} has two {what} named {twice!r}"
+    return VotesError("same-name", seen, "own-names", {"file": name, "column": twice})
+
+
+def lacking(name: str, what: str, needed: str, library: str) -> VotesError:
+    """Return the error of a file that takes a library which is not there."""
+    seen = f"{name} is {what}, which needs {needed}"
+    return VotesError("library", seen, "install", {"file": name}, library=library)
 
 
 def several(name: str, what: str, found: Iterable[str], option: str) -> VotesError:
@@ -422,14 +431,3 @@ def read_long(rows: Sequence[tuple], how: str, name: str, notes: Sequence[Note] 
     titles = ("item", "voter", "label", "score")[: len(rows[0])]
     roles = Roles("item", "voter", "label", score="score" if "score" in titles else None)
     return Read(long_table(rows, titles), how, roles, tuple(notes), **more)
-
-
-def csv_header(file: File) -> tuple[str, ...]:
-    """Return the first line of text, cut at the character that occurs in it most."""
-    first = file.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:65536].decode("utf-8", "replace")
-    line = first.partition("\n")[0]
-    delimiter = max(",\t;|", key=line.count)
-    try:
-        return tuple(text.strip() for text in next(csv.reader(io.StringIO(first), delimiter=delimiter), ()))
-    except csv.Error:
-        return ()

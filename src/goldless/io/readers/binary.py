@@ -31,7 +31,9 @@ from goldless.io.readers.base import (
     arrow_array,
     damaged,
     empty_file,
+    lacking,
     refuse_large,
+    same_name,
     several,
     too_wide,
 )
@@ -148,9 +150,7 @@ def _read_matrix(arrays: dict[str, NDArray], chosen: str, options: ReaderOptions
     names = names if names is not None else [f"voter {column + 1}" for column in range(votes.shape[1])]
     twice = duplicated(names)
     if twice is not None:
-        raise VotesError(
-            "same-name", f"{name} has two voters named {twice!r}", "own-names", {"file": name, "column": twice}
-        )
+        raise same_name(name, twice, "voters")
     columns = {title: _column(votes[:, i]) for i, title in enumerate(names)}
     items = _names_of(arrays, options.roles.item or "items", votes.shape[0])
     item_title = None
@@ -285,7 +285,7 @@ def _checked_array(stream: Any, size: int, name: str) -> NDArray:
     )
     if dtype.kind == "U" and not _is_text(np.frombuffer(data, f"{dtype.byteorder}u4")):
         raise damaged(name, "numpy", "it holds text with characters that do not exist")
-    return _not_bytes(array)
+    return np.char.decode(array, "utf-8", "replace") if dtype.kind == "S" else array
 
 
 def _is_text(points: NDArray[np.uint32]) -> bool:
@@ -295,10 +295,6 @@ def _is_text(points: NDArray[np.uint32]) -> bool:
 
 def _pickled(name: str) -> VotesError:
     return VotesError("pickle", f"{name} holds pickled objects, which are never loaded", "no-pickle", {"file": name})
-
-
-def _not_bytes(array: NDArray) -> NDArray:
-    return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array
 
 
 class PickleReader:
@@ -361,14 +357,11 @@ class ExcelReader:
         if len(rows) < 2:
             raise empty_file(file.name, "is a workbook without rows" if not rows else "has a header but no rows")
         width = max(map(len, rows))
-        header = [_title(value, number) for number, value in enumerate(rows[0] + [None] * (width - len(rows[0])))]
+        first = rows[0] + [None] * (width - len(rows[0]))
+        header = [f"column {n}" if value is None else str(value).strip() for n, value in enumerate(first, 1)]
         body = [row + [None] * (width - len(row)) for row in rows[1:] if any(value is not None for value in row)]
         columns = [arrow_array(column) for column in zip(*body, strict=True)]
         return Read(pa.table(columns, names=header), f"Excel, sheet {sheet!r}", certain=False)
-
-
-def _title(value: Any, number: int) -> str:
-    return f"column {number + 1}" if value is None else str(value).strip()
 
 
 def _by_calamine(file: File) -> dict[str, Callable[[], list[list[Any]]]]:
@@ -376,11 +369,7 @@ def _by_calamine(file: File) -> dict[str, Callable[[], list[list[Any]]]]:
     try:
         import python_calamine
     except ImportError:
-        raise VotesError(
-            *("library", f"{file.name} is an older workbook, which needs python-calamine", "install"),
-            {"file": file.name},
-            library="'goldless[excel]'",
-        ) from None
+        raise lacking(file.name, "an older workbook", "python-calamine", "'goldless[excel]'") from None
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(file.read()))
     except python_calamine.CalamineError as error:
@@ -508,7 +497,8 @@ class SqliteReader:
             raise damaged(file.name, "SQLite", error) from None
         if not columns:
             raise empty_file(file.name, "has no rows in that table")
-        table = pa.table([arrow_array([_plain(v) for v in column]) for column in columns], names=names)
+        texts = ([v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in column] for column in columns)
+        table = pa.table([arrow_array(column) for column in texts], names=names)
         return Read(table, f"SQLite, {_called(options.table, tables)}", certain=False)
 
 
@@ -527,10 +517,7 @@ class DuckReader:
         try:
             import duckdb
         except ImportError:
-            raise VotesError(
-                *("library", f"{file.name} is a DuckDB database, which needs duckdb", "install", {"file": file.name}),
-                library="duckdb",
-            ) from None
+            raise lacking(file.name, "a DuckDB database", "duckdb", "duckdb") from None
         try:
             with duckdb.connect(file.name, read_only=True) as base:
                 tables = [row[0] for row in base.execute("show tables").fetchall()]
@@ -556,10 +543,6 @@ def _query(asked: str | None, tables: list[str], name: str) -> str:
 
 def _called(asked: str | None, tables: list[str]) -> str:
     return f"table {(asked or tables[0])!r}" if asked is None or asked in tables else "a query"
-
-
-def _plain(value: Any) -> Any:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def arrow_readers() -> Iterator[ArrowReader]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from goldless.errors import Note, VotesError
 from goldless.votes.alphabet import DASHES, MISSING_TOKENS, dash_is_label
 
-_TOKENS = pa.array(sorted(MISSING_TOKENS))
+TOKENS = pa.array(sorted(MISSING_TOKENS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def _distinct(dictionary: Any) -> tuple[list, NDArray[np.int32]]:
     """Return the distinct values among those of a dictionary that mean something, and the place of each, or -1."""
     if pa.types.is_string(dictionary.type) or pa.types.is_large_string(dictionary.type):
         trimmed = pc.utf8_trim_whitespace(dictionary)
-        known = pc.if_else(pc.is_in(trimmed, _TOKENS.cast(trimmed.type)), None, trimmed).dictionary_encode()
+        known = pc.if_else(pc.is_in(trimmed, TOKENS.cast(trimmed.type)), None, trimmed).dictionary_encode()
         return known.dictionary.to_pylist(), known.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     if pa.types.is_integer(dictionary.type):  # which are distinct already
         return dictionary.to_pylist(), np.arange(len(dictionary), dtype=np.int32)
@@ -93,15 +93,6 @@ def _distinct_objects(values: Iterable[Any]) -> tuple[list, NDArray[np.int32]]:
         else:
             places.append(place_of.setdefault(key, len(place_of)))
     return list(place_of), np.array(places, dtype=np.int32)
-
-
-def factorise(title: str, values: NDArray) -> Column:
-    """Turn an array of one column into a :class:`Column`."""
-    if values.dtype.kind in "iub" and values.size:
-        distinct, positions = np.unique(values, return_inverse=True)
-        return Column(title, positions.astype(np.int32), distinct.tolist())
-    distinct_values, places = _distinct_objects(values.tolist())
-    return Column(title, places, distinct_values)
 
 
 _PERCENT = re.compile(r"[-+]?\d+(?:[.,]\d+)?\s?%")

@@ -25,14 +25,7 @@ from goldless.io.readers.base import (
     read_long,
     refuse_large,
 )
-from goldless.io.readers.records import (
-    NOT_THE_SCHEMA,
-    Document,
-    JsonFormat,
-    find_records,
-    not_the_schema,
-    parse_json,
-)
+from goldless.io.readers.records import NOT_THE_SCHEMA, Document, JsonFormat, find_records, not_the_schema, parse_json
 
 _TIE = "tie"
 
@@ -317,6 +310,8 @@ def _rewardbench(documents: list[Document], options: ReaderOptions) -> Read:
 
 def promptfoo_results(value: Any) -> list[dict]:
     """Return the results of a file of promptfoo of any version, or of its lines."""
+    if isinstance(value, dict) and isinstance(value.get("data"), dict):  # as it is shared
+        value = value["data"]
     inner = value if isinstance(value, list) else value["results"]
     return inner if isinstance(inner, list) else inner["results"]
 
@@ -538,11 +533,13 @@ def _judgebench(documents: list[Document], options: ReaderOptions) -> Read:
             first = _FLIPPED[games[0]] if games[0] else None  # only the second is in swapped order
             order = [first, games[1] if len(games) > 1 else None]
             order = [_TIE if game == "A=B" else game for game in order]
-            voter = record.get("judge_name") or document.file.stem
+            asked = record["judgments"][0].get("judgment")
+            model = asked.get("judge_model") if isinstance(asked, dict) else None
+            voter = " ".join(str(part) for part in (record.get("judge_name"), model) if part) or document.file.stem
             if len(games) > 1:
-                rows += _pair_votes(str(record["pair_id"]), str(voter), order, options)
+                rows += _pair_votes(str(record["pair_id"]), voter, order, options)
             else:
-                rows.append((str(record["pair_id"]), str(voter), order[0]))
+                rows.append((str(record["pair_id"]), voter, order[0]))
     return read_long(rows, f"JudgeBench judgments, {_games(options)}", _names(documents))
 
 

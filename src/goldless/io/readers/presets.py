@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from goldless.errors import Note, VotesError
 from goldless.io.readers.base import Read, ReaderOptions, Roles, long_table, several
+from goldless.words import listed
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ def _keep(read: Read, mask: Any, why: str) -> Read:
         return read
     note = Note(f"{lost:,} row{'s' if lost > 1 else ''} {why} {'were' if lost > 1 else 'was'} left out")
     return replace(read, table=kept, notes=(*read.notes, note))
+
+
+def _with_left_out(read: Read, left: Sequence[str], why: str) -> tuple[Note, ...]:
+    """Return the notes on what was read, and which columns were left out."""
+    return (*read.notes, Note(f"Left out, for they are {why}: {listed(left, 6, repr)}")) if left else read.notes
 
 
 def _one(found: Sequence[str], what: str, name: str, options: ReaderOptions) -> str:
@@ -228,10 +234,6 @@ def _plain(title: str) -> str:
     return re.sub(r"[^a-z0-9]", "", title.lower())
 
 
-def _by_plain(table: pa.Table) -> dict[str, str]:
-    return {_plain(title): title for title in reversed(table.column_names)}
-
-
 def _coalesce(table: pa.Table, titles: Sequence[str]) -> Any:
     """Return the first of several columns that is filled, row by row."""
     columns = [_text(table[title]) for title in titles]
@@ -240,7 +242,8 @@ def _coalesce(table: pa.Table, titles: Sequence[str]) -> Any:
 
 
 def _langfuse(read: Read, options: ReaderOptions, name: str) -> Read:
-    table, by = read.table, _by_plain(read.table)
+    table = read.table
+    by = {_plain(title): title for title in reversed(table.column_names)}
     on = [by[key] for key in ("observationid", "traceid", "sessionid") if key in by]
     filled = [title for title in on if table[title].null_count < table.num_rows and _filled(table[title])]
     item = filled[0] if len(filled) == 1 else "item"
@@ -285,7 +288,7 @@ def _langsmith(read: Read, options: ReaderOptions, name: str) -> Read:
     names = read.table.column_names
     voters = tuple(title for title in names if title.startswith("feedback."))
     left = [title for title in names if title not in voters and title != "id"]
-    notes = (*read.notes, Note(f"Left out, for they are no feedback: {_listed(left)}")) if left else read.notes
+    notes = _with_left_out(read, left, "no feedback")
     return _as(
         read,
         "LangSmith test results, each feedback a voter",
@@ -310,9 +313,7 @@ def _ragas(read: Read, options: ReaderOptions, name: str) -> Read:
     if not voters:
         raise VotesError("no-columns", f"{name} has no column of scores", where={"file": name})
     left = [title for title in found if title not in voters]
-    notes = (
-        (*read.notes, Note(f"Left out, for they are no scores from 0 to 1: {_listed(left)}")) if left else read.notes
-    )
+    notes = _with_left_out(read, left, "no scores from 0 to 1")
     return _as(read, "Ragas scores, each metric a voter", Roles(item, voters=voters), notes=notes)
 
 
@@ -336,14 +337,10 @@ def _promptfoo(read: Read, options: ReaderOptions, name: str) -> Read:
             voters.append(title)
             marks = pc.if_else(pc.equal(marks, "ERROR"), None, marks)
             table = table.set_column(number, title, marks)
-    short = {title: _prompt_title(title, number) for number, title in enumerate(voters, 1)}
+    short = {t: t if len(t) <= 60 else f"prompt {number}: {t[:40]}…" for number, t in enumerate(voters, 1)}
     table = table.rename_columns([short.get(title, title) for title in table.column_names])
     how = "promptfoo's table, each prompt a voter"
     return _as(replace(read, table=table), how, Roles(voters=tuple(short.values())), classes=("FAIL", "PASS"))
-
-
-def _prompt_title(title: str, number: int) -> str:
-    return title if len(title) <= 60 else f"prompt {number}: {title[:40]}…"
 
 
 def _is_promptfoo(names: frozenset[str]) -> bool:
@@ -357,10 +354,6 @@ def _label_studio(read: Read, options: ReaderOptions, name: str) -> Read:
         asked = [title for title in read.table.column_names if title not in known]
     label = _one(asked, "questions", name, options)
     return _as(read, f"Label Studio table, question {label!r}", Roles("id", "annotator", label))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 PRESETS = (

@@ -22,24 +22,16 @@ from goldless.io.readers.base import (
     empty_file,
     too_wide,
 )
+from goldless.words import listed
 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A file of JSON that has been parsed.
-
-    Attributes
-    ----------
-    file : File
-    value : object
-        The value; a list of objects if each line is one.
-    lines : bool
-        Whether each line is an object of its own.
-    """
+    """A file of JSON that has been parsed."""
 
     file: File
-    value: Any
-    lines: bool
+    value: Any  # the value; a list of objects if each line is one
+    lines: bool  # whether each line is an object of its own
 
     @property
     def records(self) -> list[dict]:
@@ -287,12 +279,12 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
     if not plain and dropped:
         raise VotesError(
             "nested",
-            f"{name}: {_listed(dropped)} hold lists without a list of their voters",
+            f"{name}: {listed(dropped, 5, repr)} hold lists without a list of their voters",
             "list-of-voters",
             {"file": name, "column": dropped[0]},
         )
     columns = [arrow_array([_scalar(record.get(title)) for record in flat]) for title in kept]
-    notes = [Note(f"Left out, for they hold lists: {_listed(dropped)}")] if dropped else []
+    notes = [Note(f"Left out, for they hold lists: {listed(dropped, 5, repr)}")] if dropped else []
     return pa.table(columns, names=kept), tuple(notes)
 
 
@@ -320,7 +312,3 @@ def _keys_where(records: Sequence[dict], test: Callable[[Any], bool]) -> tuple[s
 
 def _scalar(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

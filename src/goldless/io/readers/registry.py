@@ -10,19 +10,12 @@ from typing import Any
 from goldless.errors import Note, VotesError, warn_user
 from goldless.io.readers import annotation, eval_logs
 from goldless.io.readers.base import File, Reader
-from goldless.io.readers.binary import (
-    ArrayReader,
-    DuckReader,
-    ExcelReader,
-    PickleReader,
-    SqliteReader,
-    arrow_readers,
-)
+from goldless.io.readers.binary import ArrayReader, DuckReader, ExcelReader, PickleReader, SqliteReader, arrow_readers
 from goldless.io.readers.presets import PRESETS, Preset
 from goldless.io.readers.records import JsonReader
 from goldless.io.readers.text import TextReader
 from goldless.io.readers.vcf import MergedReader, SitesReader, VcfReader
-from goldless.spelling import nearest
+from goldless.words import nearest
 
 GROUP = "goldless.readers"  # the entry point of plug-ins
 

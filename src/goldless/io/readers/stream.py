@@ -13,18 +13,29 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from goldless.errors import Note, VotesError
-from goldless.io.files import find_files, preset_for
+from goldless.io.files import MOST_LONG_COLUMNS, find_files, preset_for, without_truth
 from goldless.io.frames import rows_of_batch, truth_of_batch
-from goldless.io.number_streams import rows_of_numbers, table_of_batch
-from goldless.io.readers.base import HEAD_BYTES, MAX_COLUMNS, Roles, empty_file, open_arrow, packing_of, too_wide
+from goldless.io.numbers import rows_of_numbers, table_of_batch
+from goldless.io.readers.base import (
+    HEAD_BYTES,
+    MAX_COLUMNS,
+    Roles,
+    empty_file,
+    first_line,
+    open_arrow,
+    packing_of,
+    same_name,
+    too_wide,
+)
 from goldless.io.readers.columns import Columns, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
-from goldless.io.readers.text import BLOCK, Layout, bad_encoding, bad_text, layout_of
+from goldless.io.readers.text import Layout, bad_encoding, bad_text, layout_of, long_line
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
 from goldless.io.tables import doubtful_labels, wide_alphabet
+from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
-from goldless.votes.number_alphabet import NumberAlphabet
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 
 _STREAMED = ("parquet", "feather", "csv")
@@ -38,20 +49,12 @@ _UNPACKED = 6  # times the size of packed text
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a data set that is read by itself: a file, or some row groups of a Parquet file.
-
-    Attributes
-    ----------
-    path, kind : str
-    row_groups : tuple of int or None
-        Of a Parquet file; None if all.
-    stamp : tuple of int
-        Size and time of the file when it was first looked at: every pass must find the same.
-    """
+    """A part of a data set that is read by itself: a file, or some row groups of a Parquet file."""
 
     path: str
     kind: str
-    row_groups: tuple[int, ...] | None = None
+    row_groups: tuple[int, ...] | None = None  # of a Parquet file; None if all
+    # size and time of the file when it was first looked at: every pass must find the same
     stamp: tuple[int, int] | None = None
 
     def check(self) -> None:
@@ -70,17 +73,10 @@ def stamp_of(path: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class TableReader:
-    """How record batches are read: the columns wanted, and how text is cut.
+    """How record batches are read: the columns wanted, and how text is cut."""
 
-    Attributes
-    ----------
-    batch_rows : int
-        Rows of a batch (text is cut by bytes instead).
-    delimiter, header, encoding : optional
-        How text is read.
-    """
-
-    batch_rows: int = 1 << 16
+    batch_rows: int = 1 << 16  # rows of a batch (text is cut by bytes instead)
+    # delimiter, header, encoding: how text is read
     delimiter: str | None = None
     header: bool | None = None
     encoding: str = "utf-8"
@@ -108,14 +104,10 @@ class TableReader:
         except (pa.ArrowException, OSError) as error:
             piece.check()
             if "straddling object" in str(error):
-                raise VotesError(
-                    "field",
-                    f"{piece.path} holds a line of more than {BLOCK:,} bytes",
-                    "open-quote",
-                    {"file": piece.path},
-                ) from None
-            reason = (str(error).splitlines() or [""])[0]
-            raise VotesError("damaged", f"cannot read {piece.path}: {reason}", where={"file": piece.path}) from None
+                raise long_line(piece.path) from None
+            raise VotesError(
+                "damaged", f"cannot read {piece.path}: {first_line(error)}", where={"file": piece.path}
+            ) from None
 
     def _parquet(self, piece: Piece, columns: list[str] | None) -> Iterator[Any]:
         import pyarrow as pa
@@ -188,9 +180,7 @@ def _check_columns(path: str, wanted: list[str], present: list[str]) -> None:
         raise too_wide(path)
     for name in present if wanted is present else wanted:
         if present.count(name) > 1:
-            raise VotesError(
-                "same-name", f"{path} has two columns named {name!r}", "own-names", {"file": path, "column": name}
-            )
+            raise same_name(path, name)
         if name not in present:
             raise _no_column(path, name, "which the first file has")
 
@@ -201,7 +191,7 @@ def _no_column(path: str, name: Any, why: str) -> VotesError:
 
 def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Piece] | None:
     """Return the pieces of a file or folder in order of name; None if it is of a kind that is not streamed."""
-    files, _ = find_files(path)
+    files, _ = without_truth(find_files(path)[0])
     pieces: list[Piece] = []
     for file in files:
         found = sniff(file)
@@ -220,35 +210,18 @@ def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Pie
 
 @dataclass(frozen=True, eq=False)
 class FileVotes:
-    """A file or folder of votes whose columns have been understood.
-
-    Attributes
-    ----------
-    pieces : list of Piece
-    reader : TableReader
-    alphabet : Alphabet
-        The classes, as far as the first rows show them.
-    voters : list of str
-        Columns of votes.
-    id_column, truth : str or None
-        Columns that name the items and hold the truth.
-    how : str
-        One sentence on how the file was read.
-    notes : tuple of Note
-        What was left out.
-    left_out : frozenset of str
-        Columns that are neither.
-    """
+    """A file or folder of votes whose columns have been understood."""
 
     pieces: list[Piece]
     reader: TableReader
-    alphabet: Alphabet | None
-    voters: list[str]
+    alphabet: Alphabet | None  # the classes, as far as the first rows show them
+    voters: list[str]  # columns of votes
+    # id_column, truth: columns that name the items and hold the truth
     id_column: str | None
     truth: str | None
-    how: str
-    notes: tuple[Note, ...] = ()
-    left_out: frozenset[str] = frozenset()
+    how: str  # one sentence on how the file was read
+    notes: tuple[Note, ...] = ()  # what was left out
+    left_out: frozenset[str] = frozenset()  # columns that are neither
 
     @property
     def n_rows(self) -> int | None:
@@ -294,27 +267,16 @@ class FileVotes:
 
 @dataclass(frozen=True, eq=False)
 class LongFiles:
-    """A file or folder that holds a long table, one line a vote.
-
-    Attributes
-    ----------
-    pieces, reader : list of Piece, TableReader
-    roles : Roles
-        Its columns.
-    options : ReadOptions
-    name, how : str
-        How to call it, and how it was read.
-    certain : bool
-        Whether its columns are those of a known tool.
-    """
+    """A file or folder that holds a long table, one line a vote."""
 
     pieces: list[Piece]
     reader: TableReader
-    roles: Roles
+    roles: Roles  # its columns
     options: ReadOptions
+    # name, how: how to call it, and how it was read
     name: str
     how: str
-    certain: bool = False
+    certain: bool = False  # whether its columns are those of a known tool
 
     @property
     def n_lines(self) -> int:
@@ -323,7 +285,8 @@ class LongFiles:
             from pyarrow import parquet
 
             return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
-        return sum(_bytes_of(piece.path) // _BYTES_OF_A_LINE for piece in self.pieces)
+        sizes = (os.path.getsize(p.path) * (_UNPACKED if packing_of(p.path) else 1) for p in self.pieces)
+        return sum(size // _BYTES_OF_A_LINE for size in sizes)
 
     def batches(self, piece: Piece, columns: list[str]) -> Iterator[Any]:
         """Yield the lines of a piece, many at a time."""
@@ -334,11 +297,6 @@ class LongFiles:
         """Return the same table in smaller pieces: row groups of Parquet, whole files of other kinds."""
         pieces = [part for piece in self.pieces for part in list_pieces(piece.path, by_row_group=True) or ()]
         return replace(self, pieces=pieces)
-
-
-def _bytes_of(path: str) -> int:
-    """Return the size of a file, about what it is unpacked."""
-    return os.path.getsize(path) * (_UNPACKED if packing_of(path) else 1)
 
 
 def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReader) -> FileVotes | LongFiles | None:
@@ -367,6 +325,11 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         meant, spelt = as_meant([column_of(title, table[title], pieces[0].path) for title in names])
         if spelt:
             return None
+        titles = set(names) - {options.truth, *options.ignore}
+        if not options.names_columns and 3 <= len(titles) <= MOST_LONG_COLUMNS:
+            rows = roles_by_content([column for column in meant if column.name in titles], name)
+            if rows is not None:
+                return LongFiles(pieces, reader, rows[0], options, name, _KINDS[pieces[0].kind])
         columns = Columns(meant, _KINDS[pieces[0].kind])
         try:
             alphabet, wide = wide_alphabet(columns, options, name)

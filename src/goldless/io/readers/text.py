@@ -24,8 +24,10 @@ from goldless.io.readers.base import (
     Read,
     ReaderOptions,
     empty_file,
+    first_line,
     too_wide,
 )
+from goldless.plain import is_number
 
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces"}
 BLOCK = 1 << 23
@@ -54,24 +56,13 @@ class TextReader:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the text of a table is cut.
-
-    Attributes
-    ----------
-    delimiter, encoding : str
-    above : int
-        Lines before the table: comments, a title, the ``sep=;`` of Excel.
-    header : bool
-        Whether the first line of the table holds the names of its columns.
-    names : list of str
-        The names of its columns.
-    """
+    """How the text of a table is cut."""
 
     delimiter: str
     encoding: str
-    above: int
-    header: bool
-    names: list[str]
+    above: int  # lines before the table: comments, a title, the `sep=;` of Excel
+    header: bool  # whether the first line of the table holds the names of its columns
+    names: list[str]  # the names of its columns
 
     def read_options(self, **more: Any) -> arrow_csv.ReadOptions:
         """Return what Arrow is told of rows and columns."""
@@ -105,7 +96,7 @@ def layout_of(data: bytes, name: str, delimiter: str | None, header: bool | None
     if len(rows[0]) > MAX_COLUMNS:
         raise too_wide(name)
     header = has_header(rows) if header is None else header
-    names = _titles(rows[0]) if header else [f"voter {number + 1}" for number in range(len(rows[0]))]
+    names = _titles(rows[0]) if header else [f"column {number + 1}" for number in range(len(rows[0]))]
     return Layout(delimiter, encoding, above, header, names)
 
 
@@ -186,6 +177,11 @@ def bad_text(name: str, error: csv.Error) -> VotesError:
     return VotesError("damaged", f"{name} is not a table of votes: {error}", where={"file": name})
 
 
+def long_line(name: str) -> VotesError:
+    """Return the error of text with a line that Arrow does not hold."""
+    return VotesError("field", f"{name} holds a line of more than {BLOCK:,} bytes", "open-quote", {"file": name})
+
+
 def _parse(file: File, layout: Layout, progress: Progress | None) -> pa.Table:
     """Read all columns as text, each distinct text once."""
     titles = [f"{number}" for number in range(len(layout.names))]  # names may occur twice
@@ -210,7 +206,7 @@ def _parse(file: File, layout: Layout, progress: Progress | None) -> pa.Table:
     except pa.ArrowInvalid as error:
         _explain(file, read, layout, error)
         raise VotesError(
-            "damaged", f"{file.name} is not a table of votes: {_line(error)}", where={"file": file.name}
+            "damaged", f"{file.name} is not a table of votes: {first_line(error)}", where={"file": file.name}
         ) from None
 
 
@@ -245,9 +241,7 @@ class _Told:
 def _explain(file: File, read: Any, layout: Layout, error: pa.ArrowInvalid) -> None:
     """Raise what is wrong with text that Arrow refuses, with the line it is in, if that can be told."""
     if "straddling object" in str(error):
-        raise VotesError(
-            "field", f"{file.name} holds a line of more than {BLOCK:,} bytes", "open-quote", {"file": file.name}
-        ) from None
+        raise long_line(file.name) from None
     if "UTF8" in str(error) and layout.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         file.read().decode("utf-8-sig")  # says which byte
     ragged: list[Any] = []
@@ -288,21 +282,13 @@ def _line_of_row(file: File, number: int, layout: Layout) -> int:
         return layout.above + before
 
 
-def _line(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0]
-
-
 def _sample(data: bytes, encoding: str) -> str:
     """Decode the start of a file, up to its last whole line."""
-    text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding, "strict" if _is_whole(data) else "ignore")
+    whole = len(data) < HEAD_BYTES  # else these are the first bytes of more, which may end within a character
+    text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding, "strict" if whole else "ignore")
     if "\n" not in text:
         text = text.replace("\r", "\n")
-    return text if len(data) < HEAD_BYTES else text[: text.rfind("\n") + 1] or text
-
-
-def _is_whole(data: bytes) -> bool:
-    """Whether these are not the first bytes of more, which may end within a character."""
-    return len(data) < HEAD_BYTES
+    return text if whole else text[: text.rfind("\n") + 1] or text
 
 
 def sniff_delimiter(sample: str) -> str:
@@ -333,22 +319,18 @@ def called(delimiter: str) -> str:
 def has_header(head: list[list[str]]) -> bool:
     """Tell a header from votes: a first line made only of values that the lines below it also hold is votes.
 
-    So is one whose first field alone is new, above names of items.
+    So is one whose first field alone is new, above names of items; and, in a table of one vote a row, one of which
+    two fields stand in their own columns again.
     """
     first = [text.strip() for text in head[0]]
-    if all(_is_number(text) for text in first):
+    if all(is_number(text) for text in first):
         return False
     if len(head) < 3:
         return True
     columns = [{text.strip() for text in column} for column in zip(*head[1:], strict=False)]
     below = set().union(*columns)
+    if len(first) == 3 and max(map(len, columns)) < len(head) - 1:
+        again = sum(text in column for text, column in zip(first, columns, strict=False))
+        return again < 2
     named = len(first) > 2 and first[0] not in below and len(columns[0]) == len(head) - 1
     return not all(text in below for text in (first[1:] if named else first))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

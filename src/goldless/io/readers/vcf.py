@@ -28,6 +28,7 @@ from goldless.io.readers.base import (
     Roles,
     damaged,
     empty_file,
+    lacking,
     written_name,
 )
 
@@ -54,20 +55,11 @@ _VOTE = {_NOTHING: None, _ABSENT: 0, _FILTERED: None, _CALLED: 1}
 
 @dataclass
 class Calls:
-    """What one file says of variants.
-
-    Attributes
-    ----------
-    callers : tuple of str
-    said : dict
-        For each variant what each caller says of it.
-    contigs : dict
-        Contigs in order.
-    """
+    """What one file says of variants."""
 
     callers: tuple[str, ...]
-    said: dict[Site, list[int]] = field(default_factory=dict)
-    contigs: dict[str, None] = field(default_factory=dict)
+    said: dict[Site, list[int]] = field(default_factory=dict)  # for each variant what each caller says of it
+    contigs: dict[str, None] = field(default_factory=dict)  # contigs in order
 
 
 class VcfReader:
@@ -219,23 +211,13 @@ def _readme(file: File, width: int) -> tuple[tuple[str, ...], int | None]:
 
 @dataclass(frozen=True)
 class _Vcf:
-    """A VCF file and what its header says.
-
-    Attributes
-    ----------
-    file : File
-    form : str or None
-        How it names callers: ``SUPP_VEC``, ``CALLERS``, ``set``, ``samples`` or the tag of a vector; None if it is of
-        one caller.
-    callers : tuple of str
-        Their names, as far as the header has them.
-    samples : tuple of str
-    how : str
-    """
+    """A VCF file and what its header says."""
 
     file: File
+    # how it names callers: `SUPP_VEC`, `CALLERS`, `set`, `samples` or the tag of a vector; None if it is of one
+    # caller
     form: str | None
-    callers: tuple[str, ...]
+    callers: tuple[str, ...]  # their names, as far as the header has them
     samples: tuple[str, ...]
     how: str
 
@@ -348,10 +330,7 @@ def _lines_of_bcf(file: File) -> Iterator[str]:
     try:
         import pysam
     except ImportError:
-        raise VotesError(
-            *("library", f"{file.name} is BCF, which needs pysam", "install", {"file": file.name}),
-            library="'goldless[vcf]'",
-        ) from None
+        raise lacking(file.name, "BCF", "pysam", "'goldless[vcf]'") from None
     with pysam.VariantFile(file.name) as variants:
         yield from str(variants.header).splitlines()
         yield from (str(record).rstrip("\n") for record in variants)

@@ -264,10 +264,14 @@ class Descent:
         """Take the moves of single voters that promise most, then try refitted ones; return the objective."""
         n_voters = at_once = len(state.label)
         objective = self._refit(state, 30, 1e-4)
-        moves = 0
+        moves, seen = 0, dict[bytes, float]()
         while moves < _MOVES_PER_VOTER * n_voters:
-            promised = self.data.best_moves(state, self.price)
-            if promised[0].min() < -_GAIN * (1 + abs(objective)):
+            promised, least = self.data.best_moves(state, self.price), _GAIN * (1 + abs(objective))
+            here = relabel(state.label).tobytes() if at_once == 1 else b""
+            turning = objective > seen.get(here, np.inf) - least  # what was promised here before was not kept
+            if promised[0].min() < -least and not turning:
+                if at_once == 1:
+                    seen[here] = objective
                 moves += self.data.move_many(state, promised, at_once)
                 updated = self._refit(state, 3, 1e-4)
                 if updated >= objective:  # moves disturbed each other: from now on one at a time

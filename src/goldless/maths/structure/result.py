@@ -30,39 +30,24 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Structure:
-    """The groups found, the covariance model fitted to them, and the other readings.
+    """The groups found, the covariance model fitted to them, and the other readings."""
 
-    Attributes
-    ----------
-    groups : ndarray of shape (n_voters,)
-        Group of each voter, numbered in order of first appearance.
-    loadings : ndarray of shape (n_voters,)
-        u, the square root of the covariance within a group.
-    couplings : ndarray of shape (n_groups,)
-        t, how closely each group's latent follows Y; 1 for a voter that is alone.
-    residual, dof : float, int
-        Weighted residual Q and its degrees of freedom.
-    overdispersion : float
-        max(1, Q / dof) of the richest plausible structure: 1 when the model holds, larger when it misfits.
-    penalty : float
-        What each voter of a pair costs in the objective, the residual plus the prices of all groups.
-    faintest_pair : float
-        Correlation beyond what Y explains from which two voters can pay for a group of their own, the median over
-        pairs. Of pairs that share just that about a quarter is found, of those that share half of it hardly any, of
-        those that share twice as much nearly all.
-    readings : tuple of Reading
-        Structures met: first the one chosen, then the others, best first. Another root can have a slightly better
-        objective than the one chosen.
-    """
-
-    groups: NDArray[np.int64]
-    loadings: NDArray[np.float64]
+    groups: NDArray[np.int64]  # (n_voters,): group of each voter, numbered in order of first appearance
+    loadings: NDArray[np.float64]  # (n_voters,): u, the square root of the covariance within a group
+    # (n_groups,): t, how closely each group's latent follows Y; 1 for a voter that is alone
     couplings: NDArray[np.float64]
+    # residual, dof: weighted residual Q and its degrees of freedom
     residual: float
     dof: int
+    # max(1, Q / dof) of the richest plausible structure: 1 when the model holds, larger when it misfits
     overdispersion: float
-    penalty: float
+    penalty: float  # what each voter of a pair costs in the objective, the residual plus the prices of all groups
+    # correlation beyond what Y explains from which two voters can pay for a group of their own, the median over
+    # pairs. Of pairs that share just that about a quarter is found, of those that share half of it hardly any, of
+    # those that share twice as much nearly all
     faintest_pair: float
+    # structures met: first the one chosen, then the others, best first. Another root can have a slightly better
+    # objective than the one chosen
     readings: tuple[Reading, ...] = field(repr=False)
 
     def with_groups(self, of: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Structure:

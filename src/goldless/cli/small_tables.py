@@ -1,4 +1,4 @@
-"""Costs of voters from a small file: one row per voter, its name and its cost."""
+"""Small tables that options name: known labels, costs and families of voters; and how voters are named."""
 
 from __future__ import annotations
 
@@ -7,7 +7,21 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from goldless.spelling import nearest
+from goldless.cli.options import Options
+from goldless.families import families_of
+from goldless.votes.votes import Votes
+from goldless.words import nearest
+
+
+def read_rows(path: str, failing: str) -> tuple[list[str], list[dict[str, str]]]:
+    """Return the columns and the lines of a CSV or TSV file; ``failing`` says what cannot be done without it."""
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as stream:
+            lines = csv.DictReader(stream, delimiter="\t" if path.lower().endswith(".tsv") else ",")
+            return list(lines.fieldnames or ()), list(lines)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ValueError(f"{failing}: {reason.lower()}") from None
 
 
 def read_costs(path: str) -> dict[str, float]:
@@ -76,3 +90,46 @@ def named_voters(given: list[str], names: Iterable[str]) -> list[str]:
                 )
         found += parts
     return list(dict.fromkeys(found))
+
+
+def voter_names(votes: Votes) -> list[str]:
+    """Return the names of the voters, by number where they have none."""
+    if votes.voters is None:
+        return [f"voter {i}" for i in range(votes.n_voters)]
+    return [str(name) for name in votes.voters]
+
+
+# -- families ------------------------------------------------------------------------------------------------
+
+
+_PREFIX = "prefix"
+
+
+def families_from(arguments: Options, voters: list[str]) -> tuple[str | None, ...]:
+    """Return the family of each voter as --families says, or as names share it."""
+    given = getattr(arguments, "families", None)
+    if given is None or given == _PREFIX:
+        return families_of(voters, given)
+    if Path(given).is_file():
+        return families_of(voters, _pairs(given, "voter", "family"))
+    if arguments.voter is None or arguments.file == "-":
+        raise ValueError(
+            f"--families {given}: there is no such file; it is 'prefix', a CSV with the columns voter and family, or "
+            "with --voter a column of the table"
+        )
+    found = _pairs(arguments.file, arguments.voter, given)
+    return families_of(voters, {voter: family for voter, family in found.items() if voter in voters})
+
+
+def _pairs(path: str, voter: str, family: str) -> dict[str, str]:
+    """Read which voter is of which family; a voter is of one."""
+    header, lines = read_rows(path, f"--families: cannot read {path}")
+    lacking = [name for name in (voter, family) if name not in header]
+    if lacking:
+        raise ValueError(f"--families: {path} has no column {lacking[0]!r}")
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 2):
+        name, of = (line[voter] or "").strip(), (line[family] or "").strip()
+        if found.setdefault(name, of) != of:
+            raise ValueError(f"--families: {path}, line {number}: {name!r} is of two families")
+    return found
