@@ -35,6 +35,7 @@ from goldless.estimators.sampled import in_memory
 from goldless.families import families_of, families_shown
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.kernels.threads import one_linear_algebra_thread
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
 from goldless.maths.echo import SameWrongAnswer, same_wrong_answer
 
@@ -43,6 +44,7 @@ _REJECTED = 0.05
 _Z = 1.959963984540054
 
 
+@one_linear_algebra_thread()
 def diagnose(
     model: Any,
     X: Any,
