@@ -59,6 +59,29 @@ def test_ways_are_compared_on_the_files_that_both_label():
     assert "74.9 % on 2 of them, where ours have 74.4 %" in not_better[0]
 
 
+def test_a_board_says_where_another_package_is_ahead():
+    """In the mean, in a family, and on the one panel where it leads by the most."""
+    board = ["", "panels", "over majority", "wins > 0.5", "losses > 0.5"]
+    peers = ["", "panels", "we lead by", "we win", "it wins", "its largest lead", "points"]
+    tables = [
+        Table("leaderboard", "", board, [["LatentSML()", 9, 7.1, 6, 1]], ["", "d", ".1f", "d", "d"]),
+        Table("peers", "", peers, [["one", 9, 3.3, 5, 2, "p", 8.0], ["two", 8, -0.4, 3, 4, "q", 2.0]], [""] * 7),
+        Table("families", "", ["family", "LatentSML()", "one", "two"], [["judge", 75.0, 70.0, 76.0]], [""] * 4),
+    ]
+    better, not_better = headlines({"panels": Summary([], tables, [])})
+    assert [text.partition("**: ")[2].partition(" ([page]")[0] for text in better] == [
+        "+7.1 points over majority, 9 panels; better by more than half a point on 6, worse on 1.",
+        "ahead of 1 of 2 methods of other packages in the mean, of the nearest by 3.3 points "
+        "(one, 9 panels, 5 won, 2 lost).",
+    ]
+    assert [text.partition("**: ")[2].partition(" ([page]")[0] for text in not_better] == [
+        "another package is ahead in the mean by 0.4 points (two, 8 panels, 3 won, 4 lost).",
+        "families where another package is ahead by more than half a point in the mean: "
+        "judge (two 76.0, ours 75.0 %).",
+        "on one panel another package leads by 8.0 points (one on p).",
+    ]
+
+
 # -- what people do today -----------------------------------------------------------------------------------
 
 

@@ -125,7 +125,10 @@ print(json.dumps({"merge": merged - start, "fit": time.process_time() - merged, 
 
 
 def shuffled_table(path: Path, n_items: int, n_workers: int, n_classes: int = 4, n_votes: int = 5) -> None:
-    """Write a long table whose lines are in no order, a million at a time: never all in memory."""
+    """Write a long table whose lines are in no order, a million at a time: never all in memory.
+
+    Workers and true label of an item are drawn by a hash of it, so that every vote can be written on its own.
+    """
     accuracy, total, step = np.random.default_rng(1).uniform(0.4, 0.95, n_workers), n_items * n_votes, 649_940_451
     while np.gcd(step, total) > 1:  # a walk that meets every vote once
         step += 1
@@ -133,10 +136,19 @@ def shuffled_table(path: Path, n_items: int, n_workers: int, n_classes: int = 4,
         for start in range(0, total, 1 << 20):
             vote = np.arange(start, min(start + (1 << 20), total)) * step % total
             item, rng = vote // n_votes, np.random.default_rng(start)
-            worker = (item * 7_919 + vote % n_votes * (n_workers // 7 + 1)) % n_workers
+            first, apart, truth = (_hashed(item, seed) for seed in range(3))
+            worker = (first + vote % n_votes * (1 + apart % (n_workers // n_votes))) % n_workers
             right = rng.random(len(vote)) < accuracy[worker]
-            label = np.where(right, item * 31 % n_classes, rng.integers(0, n_classes, len(vote)))
+            label = np.where(right, truth % n_classes, rng.integers(0, n_classes, len(vote)))
             writer.write_table(pa.table({"task": item, "worker": worker, "label": label}))
+
+
+def _hashed(items: np.ndarray, seed: int) -> np.ndarray:
+    """Return whole numbers below 2^31 that look drawn at random, the same for the same item."""
+    mixed = (items.astype(np.uint64) + np.uint64(seed * 1_000_003 + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (mixed >> np.uint64(33)).astype(np.int64)
 
 
 def streamed(n_votes: int = 1_000_000, n_workers: int = 100_000) -> None:
