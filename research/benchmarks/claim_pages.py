@@ -32,6 +32,18 @@ def shown(experiment: str, name: str, record: Any = None) -> str:
     return f"{found.markdown()}\n{found.note} [The record's page](results/{experiment}.md)."
 
 
+def part_of(experiment: str, columns: list[str], labels: dict[str, str], record: Any = None) -> str:
+    """Return some rows and columns of a leaderboard."""
+    found = next(each for each in results(experiment).tables if each.name == "leaderboard")
+    places = [found.header.index(column) for column in columns]
+    rows = {row[0]: [f"{row[place]:.1f}" for place in places] for row in found.rows}
+    panels = max(row[found.header.index("panels")] for row in found.rows)
+    shown = table(["", *columns], [[label, *rows[name]] for name, label in labels.items()])
+    return (
+        f"{shown}\n\nMeans of {panels} real panels; [their page](results/{experiment}.md) has all methods and panels."
+    )
+
+
 # -- what to expect of labels, from expect.json ---------------------------------------------------------------
 
 _PARTS = {"two classes": "two classes", "more classes": "more classes", "numbers": "grades, scores"}
@@ -127,6 +139,40 @@ PAGES: dict[str, tuple[str | None, dict[str, Block]]] = {
     "comparison": (
         None,
         {name: partial(shown, "today", name) for name in ("judges", "crowd", "rules", "callers", "scores")},
+    ),
+    "classes": (
+        None,
+        {
+            "classes": partial(
+                part_of,
+                "classes",
+                ["macro recall %", "accuracy %"],
+                {
+                    "MajorityVote": "plurality",
+                    "crowd-kit DawidSkene": "crowd-kit DawidSkene",
+                    "cleanlab CROWDLAB": "cleanlab CROWDLAB",
+                    "DawidSkene()": "goldless `DawidSkene`",
+                    "LatentSML()": "goldless `LatentSML`",
+                },
+            )
+        },
+    ),
+    "numbers": (
+        None,
+        {
+            "cutting": partial(
+                part_of,
+                "scores",
+                ["AUC %", "macro recall %"],
+                {
+                    "MajorityVote, votes cut": "majority of votes that were cut",
+                    "LatentSML(), votes cut": "`LatentSML` on votes that were cut",
+                    "mean": "mean, cut where votes are",
+                    'MajorityVote(kind="scores"), mean rank': "mean rank, `MajorityVote`",
+                    "LatentSML()": "`LatentSML` on the numbers",
+                },
+            )
+        },
     ),
     "diagnosis": (
         None,

@@ -12,7 +12,7 @@ from research.experiments.framework import Summary
 from research.experiments.tables import Table
 
 _EACH, _ASKED = 500, 20
-_MATTERS = 0.5  # points
+_MATTERS, _SAME = 0.5, 0.1  # points
 OURS = "L-SML, search (default)"
 Said = tuple[list[str], list[str]]  # what is better, what is not
 
@@ -104,7 +104,21 @@ def _over_the_plain_way(votes: str, table: Table) -> Said:
         f"**{votes}**: {ours[column]:+.1f} points{interval} {column}, {ours['panels']} panels; better by more than "
         f"half a point on {ours['wins > 0.5']}, worse on {ours['losses > 0.5']}."
     )
-    return ([text], []) if ours[column] > 0 else ([], [text])
+    behind = _no_better_order(votes, table, ours)
+    return ([text], behind) if ours[column] > 0 else ([], [text, *behind])
+
+
+def _no_better_order(votes: str, table: Table, ours: dict[str, Any]) -> list[str]:
+    """Say which plain way or other package orders items as well, where a table has that."""
+    if "AUC %" not in table.header:
+        return []
+    others = [row for row in _rows(table) if row["AUC %"] is not None and "LatentSML" not in row[""]]
+    best = max(others, key=lambda row: row["AUC %"])
+    if best["AUC %"] < ours["AUC %"] - _SAME:
+        return []
+    return [
+        f"**{votes}**: items are ordered as well by {best['']}: AUC {best['AUC %']:.1f}, ours {ours['AUC %']:.1f} %."
+    ]
 
 
 def _few_labels(summary: Summary) -> Said:

@@ -166,7 +166,7 @@ class SparsePairs:
 
     def voters(self, chosen: NDArray[np.integer]) -> PairTables:
         """Return the tables of some of the voters: work and memory follow their number squared."""
-        chosen = np.asarray(chosen)
+        chosen = np.asarray(chosen, dtype=np.int64)
         if not len(chosen):
             return PairTables(np.zeros((self.n_symbols, self.n_symbols, 0, 0), dtype=np.int64))
         return PairTables(self._sum(partial(_pair_tables, chosen)))
