@@ -1,5 +1,6 @@
 """Claims: what the results say first, what people do today, and a source for every figure on a page."""
 
+import json
 import re
 import warnings
 from pathlib import Path
@@ -231,6 +232,15 @@ def test_the_record_counts_what_held():
     assert record.if_the_model_held(rows) == {"panels": 2, "held": 1, "too_high_by": pytest.approx(0.05)}
     assert record.advice(rows, "majority vote") == {"expected": 2, "better": 1, "worse": 1}
     assert record.advice(rows, "voter thought best") == {"expected": 0, "better": 0, "worse": 0}
+
+
+def test_the_page_and_the_table_that_ships_were_made_of_the_same_claims():
+    shown = json.loads((ROOT / "docs" / "expect.json").read_text(encoding="utf-8"))["coverage"]
+    shipped = json.loads(table.TABLE.read_text(encoding="utf-8"))
+    for part, claims in shown.items():
+        for name, claim in claims.items():
+            for figure in ("covered", "width"):
+                assert claim[figure] == pytest.approx(shipped[part]["claims"][name][figure], abs=6e-4), (part, name)
 
 
 def test_a_family_is_judged_by_the_others_alone(rng):

@@ -95,6 +95,7 @@ def _about_peers(peers: list[Any]) -> str:
 
 def _leaderboard(board: Board) -> Table:
     rows: list[list[Any]] = []
+    two = all(facts["n_classes"] == 2 for facts in board.facts.values())
     for method in board.ran:
         finished, gain = board.both(method, board.base), board.gains(method)
         rows.append(
@@ -102,7 +103,8 @@ def _leaderboard(board: Board) -> Table:
                 LABELS[method],
                 board.mean(method, board.common),
                 len(finished),
-                *(_mean(board, method, what, finished) for what in ("recall", "accuracy", "auc")),
+                *(_mean(board, method, what, finished) for what in ("recall", "accuracy")),
+                _mean(board, method, "auc", finished) if two else None,
                 board.mean_of_families(method),
                 float(gain.mean()),
                 *interval(gain, board.families_of(finished)),

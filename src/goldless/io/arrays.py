@@ -262,7 +262,7 @@ def _same_objects(values: NDArray) -> tuple[NDArray[np.int8], list[str]] | None:
     if not len(values) or len(set(map(id, values[:_FEW_ROWS]))) > _FEW:
         return None
     held = np.ascontiguousarray(values)
-    place = np.frombuffer((c_ssize_t * len(held)).from_address(held.ctypes.data), dtype=np.intp)
+    place = np.ctypeslib.as_array((c_ssize_t * len(held)).from_address(held.ctypes.data))
     codes, rest = np.zeros(len(held), dtype=np.int8), np.ones(len(held), dtype=bool)
     texts: dict[str, int] = {}
     for _ in range(_FEW + 1):
