@@ -205,8 +205,10 @@ def test_permuting_voters_permutes_everything(estimator, votes, rng):
         LatentSML(paper=PaperOptions(em=False)),
         LatentSML(paper=PaperOptions(start="two-stage")),
         LatentSML(structure="paper"),
+        LatentSML(),
+        DawidSkene(),
     ],
-    ids=["sml", "no em", "two-stage", "paper"],
+    ids=["sml", "no em", "two-stage", "paper", "search", "dawid-skene"],
 )
 @pytest.mark.parametrize("seed", [1, 10, 19, 28, 42, 52, 60, 70])
 def test_order_of_the_voters_changes_nothing_on_small_panels(estimator, seed):
@@ -220,7 +222,20 @@ def test_order_of_the_voters_changes_nothing_on_small_panels(estimator, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VotesWarning)
         plain, permuted = clone(estimator).fit(X), clone(estimator).fit(X[:, order])
-    np.testing.assert_allclose(permuted.predict_proba(X[:, order]), plain.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(permuted.predict_proba(X[:, order]), plain.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(("groups", "n_items"), [([5] + [1] * 5, 185), ([7] + [1] * 7, 60_000)])
+def test_order_of_the_voters_does_not_decide_which_half_is_the_group(groups, n_items):
+    """A group and as many voters alone are the same distribution as the reverse: only their order told them apart."""
+    X, _ = simulate_votes(n_items, groups, random_state=2)
+    labels = []
+    for seed in range(6):
+        order = np.random.default_rng(seed).permutation(X.shape[1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VotesWarning)
+            labels.append(LatentSML().fit(X[:, order]).predict(X[:, order]))
+    assert len({tuple(found) for found in labels}) == 1
 
 
 @by_estimator

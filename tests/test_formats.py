@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -1130,6 +1131,32 @@ def test_what_is_written_is_read_back(number, tmp_path):
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         assert [(row["id"], row["epoch"]) for row in rows] == [(i // 2, i % 2 + 1) for i in frame.index]
         assert [row["goldless_label"] for row in rows] == labels
+
+
+def test_a_mark_before_text_is_no_part_of_it(tmp_path):
+    frame = crowd(tmp_path)
+    files = {
+        name: lines(content) if name.endswith("jsonl") else content for _, name, content in files_of_tools(frame)
+    }
+    files |= {
+        "callers.vcf": vcf(*(call(10 * i, info=f"CALLERS={'a,b,c'[: 1 + 2 * (i % 3)]}") for i in range(9))),
+        "sites.txt": "".join(f"1\t{10 * i + 1}\tA\tG\t{i % 8:03b}\n" for i in range(9)),
+        "wide.csv": frame.to_csv(index=False),
+        "names.tsv": frame.to_csv(sep="\t", index=False, header=False),
+    }
+    for name, content in files.items():
+        folder = tmp_path / "one by one"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        write(folder, **{name: content})
+        options = {"question": "q"} if name == "tasks.json" else {}
+        plain, data = gl.read_votes(folder / name, **options), (folder / name).read_bytes()
+        for marked, packed in ((name, lambda data: data), (f"{name}.gz", gzip.compress)):
+            (folder / marked).write_bytes(packed(b"\xef\xbb\xbf" + data))
+            read = gl.read_votes(folder / marked, **options)
+            assert read.format == plain.format
+            assert read.voters == plain.voters
+            assert np.array_equal(read.votes.codes, plain.votes.codes)
 
 
 def test_lines_of_lm_eval_are_written_for_every_task(tmp_path):

@@ -79,3 +79,27 @@ def test_the_page_has_the_last_counts():
     counted = read_counts(page.DOCS / "reliability.json")
     text = (page.DOCS / "reliability.md").read_text()
     assert page.page(text, counted) == text
+
+
+def test_voters_that_can_be_exchanged_are_told_from_those_that_cannot():
+    def found(codes, items=None, voters=None):
+        codes = np.array(codes, dtype=np.int8)
+        alike = calls.exchanges(codes, items or ["0"] * len(codes), voters or [()] * codes.shape[1])
+        return [places.tolist() for places in alike]
+
+    assert found([[0, 1, 1], [0, 0, 1], [1, 1, 0]]) == [[0, 1, 2]]
+    assert found([[0, 1], [1, 0], [1, 1]]) == [[0, 1, 2], [1, 0, 2]]
+    assert found([[0, 1], [1, 0]], items=["1", "2"]) == [[0, 1]]
+    assert found([[0, 1], [1, 0]], voters=[("trusted",), ()]) == [[0, 1]]
+    assert len(found([[0, 0, 1], [1, 1, 0]])) == 1  # of two that say the opposite of a third nothing can be exchanged
+
+
+def test_an_answer_that_follows_the_order_of_voters_is_noticed():
+    X, _ = gl.simulate_votes(40, groups=[1] * 5, random_state=0)
+    model = gl.DawidSkene().fit(X)
+    answers = model.predict_proba(X)
+    call = calls.Call(model, X, {})
+    call._check_exchanged(answers + 1e-12, answers)
+    for other in (answers[::-1], np.where(np.arange(40)[:, None] == 7, 1 - answers, answers)):
+        with pytest.raises(Failure, match="voters in another order"):
+            call._check_exchanged(other, answers)

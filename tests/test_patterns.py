@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldless.votes.order import own_order
 from goldless.votes.rows import PatternTable, Rows
 from references_votes import pattern_counts
 
@@ -139,3 +140,39 @@ def test_packed_rows_keep_every_code(rng, n_symbols, missing):
     np.testing.assert_array_equal(rows.codes, codes)
     assert rows.complete is not missing
     np.testing.assert_array_equal(rows.voted(np.array([3, 4])), (codes[:, [3, 4]] >= 0).any(axis=1))
+
+
+# -- voters in their own order ------------------------------------------------------------------------------
+
+
+def circle(n_voters, *apart):
+    """Every voter says yes on its own item and on some of those of its neighbours: all are alike."""
+    return np.array([[(j - i) % n_voters in apart for j in range(n_voters)] for i in range(n_voters)], dtype=np.int8)
+
+
+def in_own_order(codes, counts):
+    table = PatternTable.of(np.ascontiguousarray(codes[:, own_order(codes, counts)]), 3, counts)
+    return table.codes, table.counts
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        *(
+            np.random.default_rng(seed).integers(-1, 3, (2 + seed % 7, 2 + seed)).astype(np.int8)
+            for seed in range(10)
+        ),
+        *(circle(n_voters, 0, 1, 3) for n_voters in (4, 7, 12)),
+        np.hstack([circle(6, 0), circle(6, 0, 2, 4)]),
+        np.hstack([circle(7, 0, 1, 3), circle(7, 0, 1, 3), 1 - circle(7, 0, 1, 3)]),  # copies and their opposites
+    ],
+)
+def test_the_order_of_voters_follows_from_their_votes(codes, rng):
+    """Put in their own order, votes are the same table whatever order voters and items came in."""
+    counts = rng.integers(1, 3, len(codes)) if len(codes) % 2 else np.ones(len(codes), dtype=np.int64)
+    expected = in_own_order(codes, counts)
+    for _ in range(5):
+        rows, voters = rng.permutation(len(codes)), rng.permutation(codes.shape[1])
+        found = in_own_order(codes[rows][:, voters], counts[rows])
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])

@@ -18,10 +18,12 @@ from goldless.errors import VotesError
 from goldless.estimators import latent, sampled
 from goldless.io import merge
 from goldless.io.files import read_votes
-from goldless.votes import counted, passes, sketch
+from goldless.kernels.sparse import SparseCodes
+from goldless.votes import counted, engine, passes, sketch
 from goldless.votes.engine import StreamEngine
 from goldless.votes.rows import PatternTable, Rows
 from goldless.votes.sketch import count_stream
+from goldless.votes.sparse import SparseRows, joined_sparse
 from references_votes import assert_looks_are_those_of_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore::goldless.AmbiguousGroupingWarning")  # not what is tested here
@@ -98,6 +100,35 @@ def test_many_patterns_through_a_sample_give_the_optimum_on_all(name, missing, m
         assert_same_model(streamed, in_memory, 1e-9)
         assert ("read again" in streamed.how_counted_) == (limit == 0)
         np.testing.assert_array_equal(streamed.predict(frame), in_memory.predict(frame))
+
+
+@pytest.mark.parametrize("memory_limit", [0, 1 << 28], ids=["read again", "in memory"])
+@pytest.mark.parametrize("name", ["dawid-skene", "sml without em", "search"])
+def test_pieces_of_any_size_are_the_same_bits_of_many_patterns_too(name, memory_limit, many, monkeypatch):
+    monkeypatch.setattr(engine, "CHUNK_ROWS", 256)
+    frame = pd.DataFrame((draw(n_items=2000) == "yes").astype(np.int8))
+    cuts = (frame.iloc[start:stop] for start, stop in itertools.pairwise([0, 1, 255, 256, 1100, 1100, 1999, 2000]))
+    first, *others = (
+        clone(ESTIMATORS[name]).fit(gl.VoteStream(pieces, memory_limit=memory_limit))
+        for pieces in (cut(frame, 7), cut(frame, 300), cut(frame, 1999), list(cuts))
+    )
+    assert "sample" in first.how_counted_
+    for other in others:
+        assert_same_model(other, first)
+        np.testing.assert_array_equal(other.predict_proba(frame), first.predict_proba(frame))
+
+
+def test_crowds_in_pieces_of_any_size_are_the_same_bits(monkeypatch):
+    monkeypatch.setattr(engine, "CHUNK_ROWS", 64)
+    rows = [
+        SparseRows.of(SparseCodes.of(codes), 2)
+        for codes in np.split(np.random.default_rng(5).integers(-1, 2, (300, 5)).astype(np.int8), [10, 11, 200])
+    ]
+    whole = joined_sparse(rows)
+    for parts in (rows, [whole]):
+        blocks = list(engine.in_blocks(parts))
+        assert [block.n_rows for block in blocks] == [64, 64, 64, 64, 44]
+        np.testing.assert_array_equal(joined_sparse(blocks).codes.dense(), whole.codes.dense())
 
 
 def test_the_sample_changes_where_em_starts_and_not_where_it_ends(many, monkeypatch):

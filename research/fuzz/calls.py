@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ import goldless as gl
 from research.fuzz.campaign import Failure
 from research.fuzz.promises import Refused, attempt, check_labels
 
-_ROUNDING = 1e-3  # of EM that ends when little changes
+_ROUNDING = 1e-9  # of sums over voters in another order
+_EXCHANGES = 5000  # of voters that are tried
 
 
 def prepare(folder: Path) -> None:
@@ -70,13 +73,8 @@ class Call:
             os.environ.pop("GOLDLESS_NUM_THREADS")
             if other is not None:
                 os.environ["GOLDLESS_NUM_THREADS"] = other
-        if self._votes_decide:
-            # EM stops near the optimum, and with another order of sums elsewhere: the law is of the optimum itself
-            end = {"tol": 1e-11, "max_iter": 20_000} if "tol" in self.model.get_params() else {}
-            changed = {**self._structure(columns), **end}
-            turned = self._refitted(self.X[:, columns], self._with_columns(columns), **changed)
-            ended = self._refitted(self.X, self.facts, **end).predict_proba(self.X)
-            _same("voters in another order", turned.predict_proba(self.X[:, columns]), ended, _ROUNDING)
+        turned = self._refitted(self.X[:, columns], self._with_columns(columns), **self._structure(columns))
+        self._check_exchanged(turned.predict_proba(self.X[:, columns]), straight)
         if not self.facts:
             cut = int(rng.integers(1, n + 1))
             blocks = [self.X[start : start + cut] for start in range(0, n, cut)]
@@ -88,15 +86,29 @@ class Call:
             if [f"label {name}" for name in self.model.classes_] != renamed.classes_.tolist():
                 raise Failure(f"classes {self.model.classes_} are called {renamed.classes_}")
 
-    @property
-    def _votes_decide(self) -> bool:
-        """Whether votes are enough to decide what the order of voters decides else.
+    def _check_exchanged(self, turned: np.ndarray, straight: np.ndarray) -> None:
+        """Raise if voters in another order give another answer.
 
-        Of very few votes two readings are often equally good.
+        Where voters can be exchanged so that the votes stay what they are, but for the order of items, nothing tells
+        which of them is which: then the answers must be the same of items so exchanged.
         """
-        texts = self.X.astype(str)
-        n_votes = int((~np.isin(texts, ["nan", "None"])).sum())
-        return len(texts) >= 7 and n_votes >= max(len(texts), 3 * len(self.model.classes_))
+        if not np.abs(turned - straight).max() <= _ROUNDING:
+            tried = (turned[items] for items in islice(self._exchanges(), _EXCHANGES))
+            turned = next((other for other in tried if np.abs(other - straight).max() <= _ROUNDING), turned)
+        _same("voters in another order", turned, straight, _ROUNDING)
+
+    def _exchanges(self) -> Iterator[np.ndarray]:
+        """Yield for each way to exchange voters which item takes the place of each item."""
+        known: list[Any] = [0] * len(self.X)
+        if "sample_weight" in self.facts:
+            known = list(self.facts["sample_weight"])
+        for row, label in self.facts.get("anchors", {}).items():
+            known[row] = (label,)
+        groups = self.model.get_params().get("structure")
+        groups = groups if isinstance(groups, list) else [0] * self.X.shape[1]
+        voters = [(group, voter in self.facts.get("trusted", [])) for voter, group in enumerate(groups)]
+        codes = self.model._read(self.X, reset=False).codes  # as the fit saw them: numbers as bins
+        return exchanges(codes, [*map(str, known)], voters)
 
     @property
     def _kind(self) -> dict[str, Any]:
@@ -131,6 +143,40 @@ class Call:
         """Return the groups that were given, of voters that stand in another order."""
         structure = self.model.get_params().get("structure")
         return {"structure": [structure[voter] for voter in order]} if isinstance(structure, list) else {}
+
+
+def exchanges(codes: np.ndarray, items: list[str], voters: list[tuple]) -> Iterator[np.ndarray]:
+    """Yield the orders of rows that undo an order of columns; copies do not count as different columns.
+
+    Rows with different ``items`` and columns with different ``voters`` are not exchanged.
+    """
+    n_voters = codes.shape[1]
+
+    def rows(order: list[int]) -> list[tuple]:
+        return list(zip(items, *codes[:, order].T.tolist(), range(len(codes)), strict=True))
+
+    def same(order: list[int]) -> bool:
+        told = [sorted(row[:-1] for row in rows(columns)) for columns in (order, list(range(len(order))))]
+        return told[0] == told[1]
+
+    def longer(order: list[int]) -> Iterator[list[int]]:
+        place, tried = len(order), set()
+        if place == n_voters:
+            yield order
+            return
+        for column in range(n_voters):
+            votes = codes[:, column].tobytes()
+            if column in order or voters[column] != voters[place] or votes in tried:
+                continue
+            tried.add(votes)
+            if same([*order, column]):
+                yield from longer([*order, column])
+
+    straight = [row[-1] for row in sorted(rows(list(range(n_voters))))]
+    for order in longer([]):
+        places = np.empty(len(codes), dtype=np.int64)
+        places[straight] = [row[-1] for row in sorted(rows(order))]
+        yield places
 
 
 def _same(what: str, one: np.ndarray, other: np.ndarray, tolerance: float) -> None:

@@ -119,9 +119,11 @@ class PatternScores:
     def parts(self) -> tuple[NDArray[np.int64], ...]:
         """Sets of parameters whose information is taken together.
 
-        All; or with too many one set a voter or group; and of those with too many one set a row.
+        All; or with too many, or many more than votes, one set a voter or group; and of those with too many one set
+        a row.
         """
-        if self.n_parameters <= _MOST_TOGETHER:
+        n_votes = int(self.counts @ (self.codes >= 0).sum(axis=1))
+        if self.n_parameters <= min(_MOST_TOGETHER, max(n_votes, _MOST_OF_GROUP)):
             return (np.arange(self.n_parameters),)
         place = {group: number for number, group in enumerate(self._own.tolist())}
         found: list[NDArray[np.int64]] = []

@@ -536,7 +536,10 @@ class LatentSML(VoteEstimator):
 
     @property
     def subtype_models_(self) -> tuple[TreeModel, ...]:
-        """Hubs with kinds of items that the votes support; labels come from the average of these and the model."""
+        """Hubs with kinds of items that the votes support; labels come from the average of these and the model.
+
+        Their voters are those of ``fitted_.columns``, in that order.
+        """
         return self._of_fit("subtype_models_").evidence[1:]
 
     @property

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.errors import warn_user
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.numbers import RankedVotes
+from goldless.kernels.sparse import dense_codes
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate, covariance_of_values
 from goldless.maths.ordered import midranks_of
@@ -19,6 +20,7 @@ from goldless.maths.structure.prices import items_to_share
 from goldless.maths.tree import TreeModel
 from goldless.maths.tree_makers import embed
 from goldless.votes.counted import CountedVotes
+from goldless.votes.order import FEW_CELLS, own_order
 from goldless.votes.pairs import PairTables
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
@@ -98,8 +100,10 @@ class FitVotes:
     @property
     def shown_covariance(self) -> NDArray[np.float64]:
         """Covariance of these voters."""
-        if self.shown is not None or (self.unseen is None and len(self.voters) == self.votes.n_voters):
+        if self.shown is not None:
             return self.covariance.covariance
+        if self.unseen is None and len(self.voters) == self.votes.n_voters:
+            return self.covariance.covariance[np.ix_(self.core_voter, self.core_voter)]
         return self._covariance_of(self.counted.sketch.pairs, np.arange(self.votes.n_voters)).covariance
 
     def _covariance_of(self, pairs: PairTables, voters: NDArray[np.int64]) -> CovarianceEstimate:
@@ -202,9 +206,19 @@ def reduce_votes(counted: CountedVotes, name: str, least: int, merges_copies: bo
             f"{name} needs {least} different voters that use {_classes(counted.votes)}, but there are only "
             f"{int(fitted.sum())} among {n_voters} (n_samples = {counted.sketch.n_rows}); use MajorityVote."
         )
-    number = np.cumsum(fitted) - 1
+    order = _in_own_order(counted, np.flatnonzero(fitted))
+    number = np.zeros(n_voters, dtype=np.int64)
+    number[order] = np.arange(len(order))
     core_voter = np.where(informative, number[copy_of] if merges_copies else number, -1)
-    return FitVotes(counted, core_voter, counted.sums(np.flatnonzero(fitted)))
+    return FitVotes(counted, core_voter, counted.sums(order))
+
+
+def _in_own_order(counted: CountedVotes, voters: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return voters in an order that the votes decide; if votes are too many to be tied, as they come."""
+    table = counted.sketch.table
+    if counted.sketch.is_sample or table.n_rows * table.n_voters > FEW_CELLS:
+        return voters
+    return voters[own_order(dense_codes(table.codes)[:, voters], table.counts)]
 
 
 def _classes(votes: Votes) -> str:

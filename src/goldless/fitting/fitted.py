@@ -234,7 +234,7 @@ class Fitted:
         assert self.columns is not None
         assert self.abstainers is not None
         core = merge_copies(codes, self.model.copy_of)
-        if len(self.columns) < core.shape[1]:
+        if not np.array_equal(self.columns, np.arange(core.shape[1])):
             core = codes_of_voters(core, self.columns)
         return with_silence(core, self.abstainers)
 

@@ -86,7 +86,9 @@ def cut_fit(fitted: Fitted) -> Fitted:
     if fitted.bins is None:
         return fitted
     model = cut_model(fitted.model)
-    originals = np.flatnonzero((model.copy_of == np.arange(model.n_voters)) & fitted.informative)
+    originals = fitted.columns
+    if originals is None:
+        originals = np.flatnonzero((model.copy_of == np.arange(model.n_voters)) & fitted.informative)
     sample = fitted.sample
     if sample is not None:
         sample = VoteSample.of_codes(cut_codes(fitted, sample.codes), sample)

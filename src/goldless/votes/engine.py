@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, Protocol
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from goldless.kernels.threads import ordered_map, ordered_stream, row_chunks
 from goldless.votes.alphabet import MAX_CLASSES, NewLabels
 from goldless.votes.rows import Rows, joined
+from goldless.votes.sparse import SparseRows, joined_sparse
 
 CHUNK_ROWS = 1 << 16  # what is made of so many rows stays in the cache
+_BLOCK_VOTES = 1 << 24  # of a block of many voters
 
 
 class Engine(Protocol):
@@ -87,26 +89,55 @@ class StreamEngine:
         """
         new: set = set()
 
-        def apply(make: Callable[[], Rows]) -> tuple[int, Any]:
+        def made(make: Callable[[], Any]) -> Any:
             try:
-                rows = make()
+                return make()
             except NewLabels as strangers:  # go on, to learn of all of them in one pass
                 new.update(strangers.labels)
-                return 0, None
-            return rows.n_rows, None if new else function(rows)
 
-        done = 0
-        for n_rows, result in ordered_stream(apply, self.open()):
-            done += n_rows
-            if len(new) > MAX_CLASSES:
-                break
-            if new:
-                continue
-            if self.progress is not None and self.n_rows:
-                self.progress(min(done / self.n_rows, 1.0))
-            yield result
+        def read() -> Iterator[Any]:
+            done = 0
+            for rows in ordered_stream(made, self.open()):
+                if len(new) > MAX_CLASSES:
+                    return
+                if new:
+                    continue
+                yield rows
+                done += rows.n_rows
+                if self.progress is not None and self.n_rows:
+                    self.progress(min(done / self.n_rows, 1.0))
+
+        yield from ordered_stream(function, in_blocks(read()))
         if new:
             raise NewLabels(new)
+
+
+def in_blocks(parts: Iterable[Any]) -> Iterator[Any]:
+    """Yield rows in blocks whose size the number of voters decides, wherever the parts were cut.
+
+    So sums of floats over a stream are the same to the last bit, whatever pieces it comes in.
+    """
+    held: list[Any] = []
+    n_held = 0
+    for part in parts:
+        size = min(CHUNK_ROWS, max(_BLOCK_VOTES // max(part.n_voters, 1), 1))
+        start = 0
+        while start < part.n_rows:
+            piece = part.take(slice(start, start + size - n_held))
+            start += piece.n_rows
+            n_held += piece.n_rows
+            held.append(piece)
+            if n_held == size:
+                yield _joined(held)
+                held, n_held = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return joined_sparse(parts) if isinstance(parts[0], SparseRows) else joined(parts)
 
 
 def added(one: Any, other: Any) -> Any:

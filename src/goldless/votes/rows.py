@@ -165,7 +165,7 @@ class PatternTable(Rows):
         """Return the table of some of the voters, without the items that none of them voted on."""
         codes = self.codes[:, chosen]
         voted = (codes >= 0).any(axis=1) & (self.counts > 0)
-        if voted.all() and len(chosen) == self.n_voters:
+        if voted.all() and np.array_equal(chosen, np.arange(self.n_voters)):
             return self
         return PatternTable.of(np.ascontiguousarray(codes[voted]), self.n_symbols, self.counts[voted])
 

@@ -196,18 +196,18 @@ def count_stream(
     cache, limit = RowCache(memory_limit), _ALL_HASHES
     sketches: list[Sketch] = []  # added a few at a time, because every sum merges all patterns so far
 
-    def count(rows: Rows) -> tuple[Sketch, Rows, Rows | None]:
+    def count(rows: Rows) -> tuple[Sketch, Rows, PatternTable | None]:
         patterns = rows.distinct() if cache.collapsing and cache.parts is not None else None
-        kept = rows if patterns is None else patterns
-        return Sketch.of(rows, limit, patterns), kept, None if picker is None else rows
+        return Sketch.of(rows, limit, patterns), rows, patterns
 
-    for sketch, kept, rows in stream.each(count):
+    for sketch, rows, patterns in stream.each(count):
         sketches.append(sketch)
-        cache.add(kept, sketch.n_rows)
+        # what is kept must not depend on how far threads are ahead: once collapsing ends, it has ended for the next
+        cache.add(patterns if cache.collapsing and patterns is not None else rows, sketch.n_rows)
         if len(sketches) > _ADDED_AT_ONCE:
             sketches = [sketches[0] + reduce(Sketch.__add__, sketches[1:])]
             limit = sketches[0].limit
-        if picker is not None and rows is not None:
+        if picker is not None:
             picker.see(rows)
     total = reduce(Sketch.__add__, sketches) if sketches else None
     return total, stream if cache.parts is None else MemoryEngine(cache.parts)

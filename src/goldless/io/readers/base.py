@@ -41,6 +41,7 @@ POSSIBLE = 0.1  # it could be read, if nobody knows better
 
 _PACKINGS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz"}
 _SIGNATURE = 8
+_MARK = "\ufeff".encode()  # what some programs write before text; no other format begins so
 _JSON_KEY = re.compile(rb'"((?:[^"\\\n]|\\.){1,80})"\s*:')
 
 Progress = Callable[[float], None]
@@ -92,7 +93,14 @@ class File:
         return io.BytesIO(self._data)
 
     def open(self) -> BinaryIO:
-        """Return a stream that can seek."""
+        """Return a stream that can seek, past the mark that may stand before text."""
+        stream = self._whole()
+        if stream.read(len(_MARK)) != _MARK:
+            stream.seek(0)
+        return stream
+
+    def _whole(self) -> BinaryIO:
+        """Return a stream of all bytes, unpacked."""
         if not self.packing:
             return self._raw()
         with self._unpacked() as unpacked:
@@ -130,9 +138,9 @@ class File:
 
     @cached_property
     def head(self) -> bytes:
-        """The first bytes, decompressed."""
+        """The first bytes, decompressed, past the mark that may stand before text."""
         with self._unpacked() if self.packing else self._raw() as stream:
-            return stream.read(HEAD_BYTES)
+            return stream.read(len(_MARK) + HEAD_BYTES).removeprefix(_MARK)[:HEAD_BYTES]
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -144,7 +152,7 @@ class File:
     @property
     def looks_like_json(self) -> bool:
         """Whether the first character opens an object or an array."""
-        return self.head.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] in (b"{", b"[")
+        return self.head.lstrip(b"\xff\xfe\0 \t\r\n")[:1] in (b"{", b"[")
 
     @property
     def ending(self) -> str:

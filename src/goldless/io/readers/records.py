@@ -45,7 +45,7 @@ def parse_json(file: File) -> Document:
     data = file.read()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", "replace").encode()
-    lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
+    lines = data.splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not filled:
         raise empty_file(file.name)
@@ -58,7 +58,7 @@ def parse_json(file: File) -> Document:
             if isinstance(first, dict):
                 return Document(file, list(_objects(file.name, filled)), True)
     try:
-        return Document(file, json.loads(data.decode("utf-8-sig")), False)
+        return Document(file, json.loads(data.decode()), False)
     except UnicodeDecodeError:
         raise _bad_line(file.name, _bad_line_number(data), "is not UTF-8 text") from None
     except RecursionError:

@@ -17,8 +17,8 @@ from goldless.io.files import MOST_LONG_COLUMNS, find_files, preset_for, without
 from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.numbers import rows_of_numbers, table_of_batch
 from goldless.io.readers.base import (
-    HEAD_BYTES,
     MAX_COLUMNS,
+    File,
     Roles,
     empty_file,
     first_line,
@@ -163,8 +163,7 @@ class TableReader:
 
     def layout(self, piece: Piece) -> Layout:
         """Find out how a text is cut."""
-        with open_arrow(piece.path) as stream:
-            return layout_of(stream.read(HEAD_BYTES), piece.path, self.delimiter, self.header, self.encoding)
+        return layout_of(File(piece.path).head, piece.path, self.delimiter, self.header, self.encoding)
 
 
 def _width(kind: Any) -> int:

@@ -243,7 +243,7 @@ def _explain(file: File, read: Any, layout: Layout, error: pa.ArrowInvalid) -> N
     if "straddling object" in str(error):
         raise long_line(file.name) from None
     if "UTF8" in str(error) and layout.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        file.read().decode("utf-8-sig")  # says which byte
+        file.read().decode()  # says which byte
     ragged: list[Any] = []
 
     def strange(row: Any) -> str:
@@ -285,7 +285,7 @@ def _line_of_row(file: File, number: int, layout: Layout) -> int:
 def _sample(data: bytes, encoding: str) -> str:
     """Decode the start of a file, up to its last whole line."""
     whole = len(data) < HEAD_BYTES  # else these are the first bytes of more, which may end within a character
-    text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding, "strict" if whole else "ignore")
+    text = data.decode(encoding, "strict" if whole else "ignore")
     if "\n" not in text:
         text = text.replace("\r", "\n")
     return text if whole else text[: text.rfind("\n") + 1] or text

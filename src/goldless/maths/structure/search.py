@@ -35,6 +35,7 @@ _REROOTS_SEARCHED = 3
 _REROOTS_TRIED = 4  # of many voters, the largest groups only: the larger the group, the fewer voters a new root ties
 _REROOTS_KEPT = 8
 _READINGS_KEPT = 32
+_TIED = 0.01  # in units of the objective, which chance moves by more than one
 _MULTIPLICITY = 2.0
 CLEAR_MISFIT = 1.5  # over-dispersion from which what looks like weak dependence may be misfit
 
@@ -82,6 +83,9 @@ def search_structure(
     find, and with four or five much stays open: see :func:`~goldless.maths.structure.partitions.indistinguishable`.
     Of more than 300 voters the first start has the groups that linkage joins at the price of a pair, in place of no
     groups, and a descent is made from another start only if it is near the best found (``_Problem.near``).
+
+    Of groupings that are equally good, as the two roots of a group of half of the voters, the one is taken whose
+    voters covary more within groups: those that echo agree more than those that are right.
 
     With a single group the two roots are the same distribution. If they are nearly as good (three voters placed
     otherwise would reverse them), the one is taken that leaves fewer voters in the group when each is seated where
@@ -140,6 +144,7 @@ class _Problem:
         variance = np.maximum(estimate.standard_error**2, _VARIANCE_FLOOR / np.maximum(estimate.n_pairs, 1))
         self.covariance = np.where(known, estimate.covariance, 0.0)
         self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
+        del variance  # of many voters every matrix counts
         self.spread = np.sqrt(np.maximum(estimate.variance, _VARIANCE_FLOOR))
         self.lowest = lowest
         self.data = Covariances(self.covariance, self.weight, lowest)
@@ -201,12 +206,14 @@ class _Problem:
         """
         if self.m <= _ENUMERATED_UP_TO:
             return []
-        standardised = np.sqrt(self.weight) * (self.covariance - np.outer(self.flat, self.flat))
-        np.fill_diagonal(standardised, 0.0)
-        largest = standardised.max()
-        distance = largest - standardised
+        distance = self.covariance - np.outer(self.flat, self.flat)  # in place from here: matrices may be large
+        distance *= np.sqrt(self.weight)
         np.fill_diagonal(distance, 0.0)
-        tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
+        largest = distance.max()
+        np.subtract(largest, distance, out=distance)
+        np.fill_diagonal(distance, 0.0)
+        distance = squareform((distance + distance.T) / 2, checks=False)
+        tree = linkage(distance, "average")
         starts = [relabel(fcluster(tree, count, "maxclust")) for count in (2, 3, 4, 6, 10) if count < self.m]
         if self.m > _FEW_STARTS_FROM:
             starts = sorted(starts, key=lambda start: self.fit(start, 20, 1e-3)[0])[:1]
@@ -260,7 +267,13 @@ class _Problem:
                 keep(self.search(groups, descent))
             for root in roots[:_REROOTS_KEPT]:
                 keep(self._reading(root.groups, price))
-        return sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
+        ranked = sorted(found.values(), key=lambda reading: reading.objective)[:_READINGS_KEPT]
+        tied = [reading for reading in ranked if reading.objective <= ranked[0].objective + _TIED]
+        return [*sorted(tied, key=lambda reading: -self._inside(reading.groups)), *ranked[len(tied) :]]
+
+    def _inside(self, groups: NDArray[np.int64]) -> float:
+        """Return the sum of the covariances within groups."""
+        return float(self.covariance[groups[:, None] == groups[None, :]].sum() - np.trace(self.covariance))
 
     def near(self, readings: list[Reading]) -> list[NDArray[np.int64]]:
         """Return the groupings that are worth a descent, the first for certain.
@@ -289,7 +302,7 @@ class _Problem:
             return readings
         seats = seat_prices(price, overdispersion)
         gain = self._seated(best.groups, seats).objective - self._seated(other.groups, seats).objective
-        if gain <= 1e-6:
+        if gain <= _TIED:
             return readings
         return [other, *(reading for reading in readings if not np.array_equal(reading.groups, other.groups))]
 
