@@ -27,7 +27,7 @@ _AUDITS = 5
 
 
 def _panels(settings: Settings) -> dict[str, Panel]:
-    found = CONTESTS["panels"].panels(settings)
+    found = CONTESTS["panels"].panels(settings) | CONTESTS["classes"].panels(settings)
     return {name: panel.thinned(_MOST_ITEMS) for name, panel in found.items() if isinstance(panel, Panel)}
 
 
@@ -40,8 +40,10 @@ def units(settings: Settings) -> list[Unit]:
     ways = ["asked", "supervised", "audit", *(f"random, draw {draw}" for draw in range(settings.draws))]
     return [
         Unit(f"{name}, {way}", {"panel": name, "family": name.split("_")[0], "way": way.partition(",")[0]})
+        for many in (False, True)
         for way in ways
         for name in panels
+        if (panels[name].n_classes > 2) == many
     ]
 
 
@@ -129,7 +131,7 @@ def _mean(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def _audit(panel: Panel, rng: np.random.Generator) -> dict[str, Any]:
-    """How wide intervals of balanced accuracy are, and how often they hold, beside those of random samples."""
+    """How wide intervals of balanced accuracy are, and how often they hold; of two classes beside random samples."""
     model = fit(panel, np.array([], dtype=np.int64))
     labels = np.asarray(model.predict(panel.votes)).astype(int)
     true, found = gl.balanced_accuracy(panel.truth, labels), {}
@@ -140,16 +142,12 @@ def _audit(panel: Panel, rng: np.random.Generator) -> dict[str, Any]:
         for draw in range(_AUDITS):
             plan = gl.audit(model, panel.votes, n, random_state=draw)
             ends = plan.estimate({int(row): int(panel.truth[row]) for row in plan.rows}).interval["balanced_accuracy"]
-            plain = rng.choice(len(labels), n, replace=False)
-            low, high = of_random_sample(panel.truth[plain], labels[plain], np.arange(2), mid_p=False)
-            rows.append(
-                {
-                    "width": ends[1] - ends[0],
-                    "held": float(ends[0] - 1e-9 <= true <= ends[1] + 1e-9),
-                    "random_width": high - low,
-                    "random_held": float(low - 1e-9 <= true <= high + 1e-9),
-                }
-            )
+            row = {"width": ends[1] - ends[0], "held": float(ends[0] - 1e-9 <= true <= ends[1] + 1e-9)}
+            if panel.n_classes == 2:
+                plain = rng.choice(len(labels), n, replace=False)
+                low, high = of_random_sample(panel.truth[plain], labels[plain], np.arange(2), mid_p=False)
+                row |= {"random_width": high - low, "random_held": float(low - 1e-9 <= true <= high + 1e-9)}
+            rows.append(row)
         found[str(n)] = _mean(rows)
     return {"audit": found}
 

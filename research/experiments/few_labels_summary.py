@@ -46,9 +46,13 @@ class Curves:
             if ("asked", panel, 0) in self.means:
                 self.means["random", panel, 0] = self.means["asked", panel, 0]
 
-    def panels(self, way: str, count: int) -> list[str]:
-        """Panels for which there is a figure, and one without labels."""
-        return [panel for panel in self.facts if {(way, panel, count), ("asked", panel, 0)} <= self.means.keys()]
+    def panels(self, many: bool, way: str, count: int) -> list[str]:
+        """Panels of two or of more classes for which there is a figure, and one without labels."""
+        return [
+            panel
+            for panel, facts in self.facts.items()
+            if (facts["n_classes"] > 2) == many and {(way, panel, count), ("asked", panel, 0)} <= self.means.keys()
+        ]
 
     def values(self, way: str, count: int, panels: Sequence[str], rest: bool = False) -> np.ndarray:
         """Macro recall of all items, or of those that are not known."""
@@ -62,22 +66,24 @@ class Curves:
 def summarise(entries: list[dict[str, Any]]) -> Summary:
     """Return the tables and figures of the page."""
     curves = Curves(entries)
+    two, many = (_shown(curves, more) for more in (False, True))
+    tables = [_labels(curves, False)] + ([_labels(curves, True)] if many else []) + [_audits(curves), _panels(curves)]
     return Summary(
         [
-            f"{len(curves.facts)} panels of two classes, at most 2,000 evenly spaced items of each; truth answers "
-            "the questions and scores the result. Labels are asked for by `next_to_label` when 0, 5, 10, 20 "
+            f"{two} panels of two classes and {many} of more, at most 2,000 evenly spaced items of each; truth "
+            "answers the questions and scores the result. Labels are asked for by `next_to_label` when 0, 5, 10, 20 "
             "and 35 are known, and the model is fitted again with them as `anchors`. Beside it: the same model "
             "with labels of random items, and what people do without it, a classifier trained on the votes of the "
             "random items that are known (three draws), and the majority vote. Known labels are kept in every row. "
             "Not more than six items of ten are asked for, so small panels have no row at 50.",
             _ahead(curves),
         ],
-        [_labels(curves), _audits(curves), _panels(curves)],
+        tables,
         [
             Figure(
                 "labels",
-                "Mean macro recall of the items that are not known, against the number of known labels, on panels "
-                "that have all of these numbers.",
+                "Mean macro recall of the items that are not known, against the number of known labels, on panels of "
+                "two classes that have all of these numbers.",
                 lambda figure: _draw(figure, curves),
                 height=3.8,
             )
@@ -85,11 +91,15 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
     )
 
 
-def _labels(curves: Curves) -> Table:
+def _shown(curves: Curves, many: bool) -> int:
+    return len(curves.panels(many, "asked", 0))
+
+
+def _labels(curves: Curves, many: bool) -> Table:
     rows: list[list[Any]] = []
     for way, (label, _) in _WAYS.items():
         for count in COUNTS:
-            panels = curves.panels(way, count)
+            panels = curves.panels(many, way, count)
             if not panels or (way == "random" and count == 0):
                 continue
             recall = curves.values(way, count, panels)
@@ -106,15 +116,16 @@ def _labels(curves: Curves) -> Table:
         "Over no labels: points over `LatentSML()` without any on the same panels; its interval draws families "
         "whole; lower and worst are panels of it."
     )
-    return Table("labels", "What labels add", header, rounded(rows), formats, note)
+    name, title = ("labels-classes", "More than two classes") if many else ("labels", "Two classes")
+    return Table(name, f"{title}: what labels add", header, rounded(rows), formats, note)
 
 
 def _ahead(curves: Curves) -> str:
-    """Say at which numbers of labels a plain way is ahead of labels asked for."""
+    """Say at which numbers of labels a plain way is ahead of labels asked for, on panels of two classes."""
     found = []
     for way in ("random", "logistic", "naive_bayes", "vote"):
         for count in COUNTS[1:]:
-            panels = [panel for panel in curves.panels(way, count) if ("asked", panel, count) in curves.means]
+            panels = [panel for panel in curves.panels(False, way, count) if ("asked", panel, count) in curves.means]
             if not panels:
                 continue
             lead = curves.values(way, count, panels) - curves.values("asked", count, panels)
@@ -125,25 +136,39 @@ def _ahead(curves: Curves) -> str:
                     f"than {_MATTERS} on {better} of {len(panels)} panels)"
                 )
     if not found:
-        return "No other way is ahead of labels asked for, in the mean or on a quarter of the panels."
-    return "Ahead of labels asked for in the mean, or on more than a quarter of the panels: " + (
+        return "On two classes no other way is ahead of labels asked for, in the mean or on a quarter of the panels."
+    return "On two classes, ahead of labels asked for in the mean, or on more than a quarter of the panels: " + (
         "; ".join(found) + "."
     )
 
 
 def _audits(curves: Curves) -> Table:
     rows: list[list[Any]] = []
-    for n in AUDITED:
-        found = [of[n] for of in curves.audits.values() if n in of]
-        if found:
-            rows.append([n, len(found), *_audited(found)])
-    header = ["labels", "panels", "median width", "held %", "width, random sample", "held %", "audit/random"]
-    formats = ["d", "d", ".1f", ".1f", ".1f", ".1f", ".2f"]
+    for many in (False, True):
+        for n in AUDITED:
+            found = [
+                of[n]
+                for panel, of in curves.audits.items()
+                if n in of and (curves.facts[panel]["n_classes"] > 2) == many
+            ]
+            if found:
+                rows.append(["more than two" if many else "two", n, len(found), *_audited(found)])
+    header = [
+        "classes",
+        "labels",
+        "panels",
+        "median width",
+        "held %",
+        "width, random sample",
+        "held %",
+        "audit/random",
+    ]
+    formats = ["", "d", "d", ".1f", ".1f", ".1f", ".1f", ".2f"]
     note = (
         "`audit` with the truth as answers, five designs a panel: points between the ends of the 95 % interval of "
         "balanced accuracy, and how often the true value is between them. Beside it a plain random sample of as many "
-        "labels with exact intervals of both recalls. The last column is the median over panels of the ratio of the "
-        "widths."
+        "labels with exact intervals of both recalls, which is known for two classes. The last column is the median "
+        "over panels of the ratio of the widths."
     )
     return Table("audit", "Measuring the labels with a few: audits", header, rounded(rows), formats, note)
 
@@ -169,15 +194,15 @@ def _panels(curves: Curves) -> Table:
     rows = []
     for panel, facts in curves.facts.items():
         cells = [curves.means.get((way, panel, count), (None,))[0] for way, count in [("asked", 0), *shown]]
-        rows.append([panel, facts["n_items"], facts["n_voters"], *cells])
-    header = ["panel", "items", "voters", "no labels"]
+        rows.append([panel, facts["n_items"], facts["n_voters"], facts["n_classes"], *cells])
+    header = ["panel", "items", "voters", "classes", "no labels"]
     header += [f"{_WAYS[way][0]}: {count}" for way, count in shown]
-    formats = ["", ",", "d", *[".1f"] * (1 + len(shown))]
+    formats = ["", ",", "d", "d", *[".1f"] * (1 + len(shown))]
     return Table("panels", "Every panel: macro recall %, known labels kept", header, rounded(rows), formats)
 
 
 def _draw(figure: Any, curves: Curves) -> None:
-    panels = curves.panels("asked", COUNTS[-1])
+    panels = curves.panels(False, "asked", COUNTS[-1])
     lines = []
     for way, (label, colour) in _WAYS.items():
         y = [
