@@ -11,7 +11,7 @@ from importlib import import_module
 
 from research.experiments.framework import Experiment
 
-NAMES = ("artificial", "uci", "dream", "panels", "today", "simulated", "promises", "scaling")
+NAMES = ("artificial", "uci", "dream", "panels", "against_rest", "today", "simulated", "promises", "scaling")
 
 
 def find_experiment(name: str) -> Experiment:
