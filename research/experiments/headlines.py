@@ -184,11 +184,11 @@ def _simulated(summary: Summary) -> Said:
 
 
 def _against_rest(summary: Summary) -> Said:
-    every = _row(_table(summary, "panels"), "all classes")
+    every = next(row for row in _rows(_table(summary, "panels")) if row["panel"] == "all classes")
     found = (
         f"**Panels on which no default was chosen**, {every['classes']} classes against the rest: "
-        f"{every['LatentSML() %']:.1f} %, the majority vote {every['MajorityVote %']:.1f} %, textbook Dawid and Skene "
-        f"{every['DawidSkene() %']:.1f} %; the interval promised for our labels held on "
+        f"{every['LatentSML() %']:.1f} %, the majority vote {every['MajorityVote %']:.1f} %, textbook "
+        f"Dawid and Skene {every['DawidSkene() %']:.1f} %; the interval promised for our labels held on "
         f"{every['interval held %']:.0f} %, of 90 %."
     )
     ahead = every["LatentSML() %"] > max(every["MajorityVote %"], every["DawidSkene() %"])
