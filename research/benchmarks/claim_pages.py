@@ -1,4 +1,4 @@
-"""Write what records say into pages of docs/ that people write: comparison, what to expect, diagnosis.
+"""Write what records say into pages of docs/ that people write: audit, comparison, what to expect, diagnosis.
 
 python -m research.benchmarks.claim_pages
 
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+from research.benchmarks.audit import altered_table, held_table
 from research.benchmarks.cost_page import DOCS, filled, table
 from research.experiments.framework import Summary
 from research.experiments.render import read_record, summary_of
@@ -30,6 +31,18 @@ def shown(experiment: str, name: str, record: Any = None) -> str:
     """Return a table of a page of results, with its note and a link to the page."""
     found = next(each for each in results(experiment).tables if each.name == name)
     return f"{found.markdown()}\n{found.note} [The record's page](results/{experiment}.md)."
+
+
+def part_of(experiment: str, columns: list[str], labels: dict[str, str], record: Any = None) -> str:
+    """Return some rows and columns of a leaderboard."""
+    found = next(each for each in results(experiment).tables if each.name == "leaderboard")
+    places = [found.header.index(column) for column in columns]
+    rows = {row[0]: [f"{row[place]:.1f}" for place in places] for row in found.rows}
+    panels = max(row[found.header.index("panels")] for row in found.rows)
+    shown = table(["", *columns], [[label, *rows[name]] for name, label in labels.items()])
+    return (
+        f"{shown}\n\nMeans of {panels} real panels; [their page](results/{experiment}.md) has all methods and panels."
+    )
 
 
 # -- what to expect of labels, from expect.json ---------------------------------------------------------------
@@ -128,6 +141,41 @@ PAGES: dict[str, tuple[str | None, dict[str, Block]]] = {
         None,
         {name: partial(shown, "today", name) for name in ("judges", "crowd", "rules", "callers", "scores")},
     ),
+    "classes": (
+        None,
+        {
+            "classes": partial(
+                part_of,
+                "classes",
+                ["macro recall %", "accuracy %"],
+                {
+                    "MajorityVote": "plurality",
+                    "crowd-kit DawidSkene": "crowd-kit DawidSkene",
+                    "cleanlab CROWDLAB": "cleanlab CROWDLAB",
+                    "DawidSkene()": "goldless `DawidSkene`",
+                    "LatentSML()": "goldless `LatentSML`",
+                },
+            )
+        },
+    ),
+    "numbers": (
+        None,
+        {
+            "cutting": partial(
+                part_of,
+                "scores",
+                ["AUC %", "macro recall %"],
+                {
+                    "MajorityVote, votes cut": "majority of votes that were cut",
+                    "LatentSML(), votes cut": "`LatentSML` on votes that were cut",
+                    "mean": "mean, cut where votes are",
+                    'MajorityVote(kind="scores"), mean rank': "mean rank, `MajorityVote`",
+                    "LatentSML()": "`LatentSML` on the numbers",
+                },
+            )
+        },
+    ),
+    "audit": ("audit.json", {"audits": held_table, "altered": altered_table}),
     "diagnosis": (
         None,
         {name: partial(shown, "promises", name) for name in ("alarms", "power", "coverage", "facts")},
