@@ -70,11 +70,11 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
     tables = [_labels(curves, False)] + ([_labels(curves, True)] if many else []) + [_audits(curves), _panels(curves)]
     return Summary(
         [
-            f"{two} panels of two classes and {many} of more, at most 4,000 evenly spaced items of each; truth "
-            "answers the questions and scores the result. Labels are asked for by `next_to_label` when 0, 5, 10, 20, "
-            "30 and 40 are known, and the model is fitted again with them as `anchors`. Beside it: the same model "
+            f"{two} panels of two classes and {many} of more, at most 2,000 evenly spaced items of each; truth "
+            "answers the questions and scores the result. Labels are asked for by `next_to_label` when 0, 5, 10, 20 "
+            "and 35 are known, and the model is fitted again with them as `anchors`. Beside it: the same model "
             "with labels of random items, and what people do without it, a classifier trained on the votes of the "
-            "random items that are known (five draws), and the majority vote. Known labels are kept in every row. "
+            "random items that are known (three draws), and the majority vote. Known labels are kept in every row. "
             "Not more than six items of ten are asked for, so small panels have no row at 50.",
             _ahead(curves),
         ],
@@ -165,7 +165,7 @@ def _audits(curves: Curves) -> Table:
     ]
     formats = ["", "d", "d", ".1f", ".1f", ".1f", ".1f", ".2f"]
     note = (
-        "`audit` with the truth as answers, ten designs a panel: points between the ends of the 95 % interval of "
+        "`audit` with the truth as answers, five designs a panel: points between the ends of the 95 % interval of "
         "balanced accuracy, and how often the true value is between them. Beside it a plain random sample of as many "
         "labels with exact intervals of both recalls, which is known for two classes. The last column is the median "
         "over panels of the ratio of the widths."
