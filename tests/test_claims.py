@@ -185,11 +185,7 @@ def figures_without_source(page):
     return found
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=[pytest.mark.xfail] if page.name == "audit.md" else []) for page in PAGES],
-    ids=lambda page: page.stem,
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_figure_has_a_source(page):
     """A figure is made from a record, printed by code that runs, or stands beside a link to a page that has it."""
     assert figures_without_source(page) == []

@@ -618,3 +618,16 @@ def test_an_interval_near_certainty_is_as_wide_as_its_error():
     (low, high), (other_low, other_high) = interval([1 - 1e-6, 0.7], [1e-3, 1e-3], [1.0, 0.7])
     assert 0.98 < low < high == 1
     assert other_high - other_low == pytest.approx(2 * 1.96e-3, rel=1e-3)
+
+
+def test_a_sum_of_correlations_that_noise_brings_to_zero_is_no_warning():
+    against = np.full((3, 3), -0.5) + 1.5 * np.eye(3)
+    np.testing.assert_array_equal(uniqueness(against), 2.0)
+    rng = np.random.default_rng(0)  # ten votes a worker on items that few have in common
+    truth = rng.random(60) < 0.2
+    votes = np.where(rng.random((60, 40)) < 0.25, truth[:, None] ^ (rng.random((60, 40)) < 0.2), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        model = gl.LatentSML().fit(votes)
+        assert np.isfinite(gl.diagnose(model, votes, resamples=10, random_state=0).effective_votes_interval).all()

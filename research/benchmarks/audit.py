@@ -1,7 +1,7 @@
 """How often intervals of an audit hold on real panels, and how wide they are beside those of plain random samples.
 
 ``python -m research.benchmarks.audit [two | many | sequential] [DRAWS] [panel ...]`` with ``GOLDLESS_DATA`` set;
-``two`` of all panels leaves docs/audit.json, of which ``research.benchmarks.cost_page`` makes the tables of
+``two`` of all panels leaves docs/audit.json, of which ``research.benchmarks.claim_pages`` makes the tables of
 docs/audit.md. Each panel is fitted once without its truth; then many audits are drawn and answered with the truth, at
 30, 50 and 100 labels (not above 60 % of the items). What an audit sees of a stratum are counts, and these are
 hypergeometric: they are drawn as such, in some designs for each panel. Beside the truth there are made-up ones:
@@ -230,7 +230,9 @@ def held_table(kept: dict[str, Any]) -> str:
         *("labels", "panels", "intervals of balanced accuracy that held", "lowest family", "median width"),
         *("against exact / mid-p intervals of simple random samples", "intervals of accuracy that held"),
     )
-    return table(header, sorted(rows, key=lambda row: int(row[0])))
+    found = table(header, sorted(rows, key=lambda row: int(row[0])))
+    note = "audits of each panel ([record](audit.json)), where they would not label more than 60 % of its items."
+    return f"{found}\n\n{kept['draws']} {note}"
 
 
 def altered_table(kept: dict[str, Any]) -> str:
@@ -239,11 +241,16 @@ def altered_table(kept: dict[str, Any]) -> str:
     for way in TRUTHS[1:]:
         cells = []
         for n in map(str, _SIZES):
-            of_panels = kept["truths"][way][n]
+            of_panels = kept["truths"].get(way, {}).get(n)
+            if of_panels is None:
+                break
             lowest = min(of_family(of_panels).values())
             cells.append(f"{_percent(list(of_panels.values()), 'balanced_accuracy held')} % ({100 * lowest:.1f} %)")
-        rows.append((way, *cells))
-    return table(("labels that are", *(f"{n} labels" for n in _SIZES)), rows)
+        if len(cells) == len(_SIZES):
+            rows.append((way, *cells))
+    found = table(("labels that are", *(f"{n} labels" for n in _SIZES)), rows)
+    note = "Intervals of balanced accuracy that held, of all panels and of the lowest family;"
+    return f"{found}\n\n{note} {kept['draws'] // 4} audits of each panel."
 
 
 def _percent(rows: list[dict[str, float]], name: str) -> str:

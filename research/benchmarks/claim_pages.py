@@ -1,4 +1,4 @@
-"""Write what records say into pages of docs/ that people write: comparison, what to expect, diagnosis.
+"""Write what records say into pages of docs/ that people write: audit, comparison, what to expect, diagnosis.
 
 python -m research.benchmarks.claim_pages
 
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+from research.benchmarks.audit import altered_table, held_table
 from research.benchmarks.cost_page import DOCS, filled, table
 from research.experiments.framework import Summary
 from research.experiments.render import read_record, summary_of
@@ -174,6 +175,7 @@ PAGES: dict[str, tuple[str | None, dict[str, Block]]] = {
             )
         },
     ),
+    "audit": ("audit.json", {"audits": held_table, "altered": altered_table}),
     "diagnosis": (
         None,
         {name: partial(shown, "promises", name) for name in ("alarms", "power", "coverage", "facts")},

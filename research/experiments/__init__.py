@@ -12,7 +12,10 @@ from importlib import import_module
 from research.experiments.framework import Experiment
 
 BOARDS = ("panels", "classes", "scores", "crowds")
-NAMES = ("artificial", "uci", "dream", *BOARDS, "few_labels", "today", "simulated", "promises", "scaling")
+NAMES = (
+    *("artificial", "uci", "dream", *BOARDS, "few_labels", "against_rest", "today", "simulated", "promises"),
+    "scaling",
+)
 
 
 def find_experiment(name: str) -> Experiment:

@@ -19,11 +19,11 @@ from research.experiments.panel import Panel
 from research.experiments.panels import CONTESTS
 from research.experiments.runner import one_thread
 
-_STEPS = (5, 10, 20, 30, 40, 50)  # numbers of labels at which the next are asked for
-_MOST_ITEMS = 4000
+_STEPS = (5, 10, 20, 35, 50)  # numbers of labels at which the next are asked for
+_MOST_ITEMS = 2000
 _LARGEST_SHARE = 0.6  # of the items: with more known, nothing is left to label
-_DRAWS = 5  # of random items, for what costs little
-_AUDITS = 10
+_DRAWS = 3  # of random items, for what costs little
+_AUDITS = 5
 
 
 def _panels(settings: Settings) -> dict[str, Panel]:
@@ -40,8 +40,10 @@ def units(settings: Settings) -> list[Unit]:
     ways = ["asked", "supervised", "audit", *(f"random, draw {draw}" for draw in range(settings.draws))]
     return [
         Unit(f"{name}, {way}", {"panel": name, "family": name.split("_")[0], "way": way.partition(",")[0]})
+        for many in (False, True)
         for way in ways
         for name in panels
+        if (panels[name].n_classes > 2) == many
     ]
 
 
@@ -151,4 +153,4 @@ def _audit(panel: Panel, rng: np.random.Generator) -> dict[str, Any]:
 
 
 _WAYS = {"asked": _asked, "random": _random, "supervised": _supervised, "audit": _audit}
-EXPERIMENT = Experiment("few_labels", "A few known labels", 1, units, run, summarise, draws=2, quick_draws=1)
+EXPERIMENT = Experiment("few_labels", "A few known labels", 1, units, run, summarise, draws=1, quick_draws=1)

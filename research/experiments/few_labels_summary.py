@@ -22,6 +22,7 @@ _WAYS = {
     "vote": ("majority vote, known labels kept", "grey"),
 }
 _MATTERS = 0.5  # points
+_MUCH = 2.0
 
 
 class Curves:
@@ -70,13 +71,14 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
     tables = [_labels(curves, False)] + ([_labels(curves, True)] if many else []) + [_audits(curves), _panels(curves)]
     return Summary(
         [
-            f"{two} panels of two classes and {many} of more, at most 4,000 evenly spaced items of each; truth "
-            "answers the questions and scores the result. Labels are asked for by `next_to_label` when 0, 5, 10, 20, "
-            "30 and 40 are known, and the model is fitted again with them as `anchors`. Beside it: the same model "
+            f"{two} panels of two classes and {many} of more, at most 2,000 evenly spaced items of each; truth "
+            "answers the questions and scores the result. Labels are asked for by `next_to_label` when 0, 5, 10, 20 "
+            "and 35 are known, and the model is fitted again with them as `anchors`. Beside it: the same model "
             "with labels of random items, and what people do without it, a classifier trained on the votes of the "
-            "random items that are known (five draws), and the majority vote. Known labels are kept in every row. "
+            "random items that are known (three draws), and the majority vote. Known labels are kept in every row. "
             "Not more than six items of ten are asked for, so small panels have no row at 50.",
             _ahead(curves),
+            _lower(curves),
         ],
         tables,
         [
@@ -106,7 +108,7 @@ def _labels(curves: Curves, many: bool) -> Table:
             gain = recall - curves.values("asked", 0, panels)
             low, high = interval(gain, curves.families(panels))
             rest = curves.values(way, count, panels, rest=True)
-            lower = int((gain < -2).sum())
+            lower = int((gain < -_MUCH).sum())
             figures = [float(recall.mean()), float(rest.mean()), float(gain.mean()), low, high]
             rows.append([label, count, len(panels), *figures, lower, float(gain.min())])
     header = ["", "labels", "panels", "macro recall %", "of items not known %", "over no labels", "95 % from", "to"]
@@ -142,6 +144,18 @@ def _ahead(curves: Curves) -> str:
     )
 
 
+def _lower(curves: Curves) -> str:
+    """Say on which panels labels that were asked for make the result worse."""
+    found = []
+    for count in COUNTS[1:]:
+        for panel in curves.panels(False, "asked", count) + curves.panels(True, "asked", count):
+            gain = float(np.subtract(*(curves.values("asked", known, [panel]) for known in (count, 0)))[0])
+            found += [f"{panel} ({count} labels, {gain:+.1f})"] if gain < -_MUCH else []
+    if not found:
+        return f"On no panel do labels asked for make it worse by more than {_MUCH:g} points."
+    return f"Labels asked for make it worse by more than {_MUCH:g} points on {', '.join(found)}."
+
+
 def _audits(curves: Curves) -> Table:
     rows: list[list[Any]] = []
     for many in (False, True):
@@ -165,7 +179,7 @@ def _audits(curves: Curves) -> Table:
     ]
     formats = ["", "d", "d", ".1f", ".1f", ".1f", ".1f", ".2f"]
     note = (
-        "`audit` with the truth as answers, ten designs a panel: points between the ends of the 95 % interval of "
+        "`audit` with the truth as answers, five designs a panel: points between the ends of the 95 % interval of "
         "balanced accuracy, and how often the true value is between them. Beside it a plain random sample of as many "
         "labels with exact intervals of both recalls, which is known for two classes. The last column is the median "
         "over panels of the ratio of the widths."

@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 _CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
 _BY_CHANCE = 0.05  # largest share of chance among the correlations that are taken for clear
 _FEWEST_NEGATIVE = 20  # negative correlations that show how far chance goes (each pair counts twice)
+_LEAST_SUM = 0.5  # of correlations with all voters: of few common items, noise alone may bring it to zero and below
 _SMALLEST_VARIANCE = 1e-9
 _NEGLIGIBLE = 1e-6  # share of an item
 _LEAST_SUM = 0.5  # of a voter's correlations: below 1 where chance is taken out of none, or the mean would be too low
@@ -175,7 +176,7 @@ def uniqueness(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> uniqueness(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     array([0.5, 0.5, 1. ])
     """
-    return 1 / correlation.sum(axis=1)
+    return 1 / np.maximum(correlation.sum(axis=1), _LEAST_SUM)
 
 
 def effective_votes(correlation: NDArray[np.float64]) -> float:
