@@ -13,7 +13,7 @@ from goldless.diagnosis.compare import holm
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.intervals import interval
-from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
+from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, shared_doubt, single_accuracies
 from goldless.fitting.solve import fit_groups
 from goldless.maths.correlations import class_correlations, effective_votes, uniqueness, within_class_correlations
 from goldless.maths.em import Dirichlet
@@ -575,7 +575,59 @@ def test_what_chance_lets_pass_is_taken_out_of_the_effective_votes(rng):
     assert (np.log(12 / worth) < 4 * np.sqrt(variance)).all()
 
 
+def test_among_many_pairs_chance_does_not_pass_for_clear(rng):
+    """Two standard errors are passed by 2 % of all pairs; where few items are shared, such correlations are large."""
+    labels = rng.integers(0, 2, 600)
+    codes = np.where(rng.random((600, 60)) < 0.8, labels[:, None], 1 - labels[:, None]).astype(np.int8)
+    source = codes[:, :1].copy()
+    codes[rng.random(codes.shape) < 0.6] = -1
+    items = np.stack([labels == 0, labels == 1]).astype(float)
+    found = class_correlations(codes, items)
+    pairs = np.triu_indices(60, 1)
+    beyond = found.pooled[pairs] * np.sqrt(found.items[-1][pairs]) > 2
+    assert beyond.sum() > 20
+    assert found.are_clear[-1][pairs].sum() <= 1
+    # ten that mostly repeat one source are clear among the others
+    copied = codes.copy()
+    copied[:, :10] = np.where((codes[:, :10] >= 0) & (rng.random((600, 10)) < 0.8), source, codes[:, :10])
+    clear = class_correlations(copied, items).are_clear[-1]
+    among = np.triu_indices(10, 1)
+    assert clear[:10, :10][among].mean() > 0.5
+    assert clear[pairs].sum() - clear[:10, :10][among].sum() < beyond.sum() / 4
+
+
+def test_effective_votes_of_resamples_are_never_infinite(rng):
+    """A correlation that is clear on all items may be negative on a few of them: it counts as none."""
+    found = class_correlations(np.array([[0, 1], [1, 0], [0, 1], [1, 0]], dtype=np.int8), np.ones((2, 4)))
+    assert found.pooled[0, 1] == pytest.approx(-1)
+    assert effective_votes(found.clear(np.ones((3, 2, 2), dtype=bool)).pooled) == 2
+
+
+def test_optimism_goes_for_other_labels_as_far_as_they_are_the_same():
+    posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5], [0.0, 1.0]])
+    combined, counts = np.array([0, 1, 1, 1]), np.array([1, 2, 1, 5])
+    assert shared_doubt(combined, combined, posterior, counts) == 1
+    sure = np.array([0, 1, 1, 0])  # differs where there is no doubt
+    assert shared_doubt(sure, combined, posterior, counts) == 1
+    doubted = np.array([0, 1, 0, 1])
+    assert shared_doubt(doubted, combined, posterior, counts) == pytest.approx((0.1 + 0.8 - 0.5) / 1.4)
+    assert shared_doubt(1 - combined, combined, posterior, counts) == 0
+
+
 def test_an_interval_near_certainty_is_as_wide_as_its_error():
     (low, high), (other_low, other_high) = interval([1 - 1e-6, 0.7], [1e-3, 1e-3], [1.0, 0.7])
     assert 0.98 < low < high == 1
     assert other_high - other_low == pytest.approx(2 * 1.96e-3, rel=1e-3)
+
+
+def test_a_sum_of_correlations_that_noise_brings_to_zero_is_no_warning():
+    against = np.full((3, 3), -0.5) + 1.5 * np.eye(3)
+    np.testing.assert_array_equal(uniqueness(against), 2.0)
+    rng = np.random.default_rng(0)  # ten votes a worker on items that few have in common
+    truth = rng.random(60) < 0.2
+    votes = np.where(rng.random((60, 40)) < 0.25, truth[:, None] ^ (rng.random((60, 40)) < 0.2), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        model = gl.LatentSML().fit(votes)
+        assert np.isfinite(gl.diagnose(model, votes, resamples=10, random_state=0).effective_votes_interval).all()

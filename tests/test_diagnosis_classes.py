@@ -49,7 +49,7 @@ def numbers_of(diagnosis):
         found[f"{name}_interval"] = found[f"{name}_model_interval"]
     for row in found["expected"]:
         row["interval"] = row.pop("model_interval")
-        del row["held"]
+        del row["held"], row["printed"]
     names = json.loads(RECORD.read_text(encoding="utf-8"))["fields"]
     return {name: found[name] for name in names}
 

@@ -29,8 +29,6 @@ from research.experiments import (
     find_experiment,
     origin,
     panels,
-    panels_summary,
-    peers,
     render,
     runner,
     uci_variants,
@@ -39,7 +37,6 @@ from research.experiments.command import main
 from research.experiments.ensemble import LogisticModelTree, make_ensemble, voter_names
 from research.experiments.framework import Difference, Settings, Unit, plain
 from research.experiments.measure import measured
-from research.experiments.peers import PeerProcess
 from research.experiments.published import chosen_step, published_labels
 from research.experiments.store import UnitStore, write_whole
 from research.experiments.tables import Table
@@ -189,7 +186,9 @@ def test_what_others_computed_outlives_our_sources(tmp_path, monkeypatch):
         done.append(unit.key)
         return {"skipped": "nothing to do", "seed": seed}
 
-    experiment = dataclasses.replace(panels.EXPERIMENT, units=lambda settings: units, run=run, prepare=None)
+    experiment = dataclasses.replace(
+        panels.EXPERIMENTS["panels"], units=lambda settings: units, run=run, prepare=None
+    )
     monkeypatch.setattr(runner, "find_experiment", lambda name: experiment)
     runner.run_experiment(experiment, tmp_path, Settings(), workers=1)
     monkeypatch.setattr(origin, "source_hash", lambda: "changed")
@@ -644,160 +643,7 @@ def test_quick_runs_on_real_data(name, data_folder, tmp_path, capsys):
     assert (tmp_path / "index.md").stat().st_size > 1000
 
 
-# -- peers --------------------------------------------------------------------------------------------------
-
-
-def test_the_adapter_answers_many_jobs_and_survives_failures():
-    """Run with this interpreter and the adapter's own check in place of a package."""
-    rng = np.random.default_rng(0)
-    process = PeerProcess(sys.executable)
-    for n_items in (30, 50):
-        codes = rng.integers(-1, 2, (n_items, 5)).astype(np.int8)
-        answers, labels = process.ask("check", ["majority", "fail", "spin"], codes, 0.2)
-        np.testing.assert_array_equal(labels["majority"], (codes == 1).sum(axis=1) > (codes == 0).sum(axis=1))
-        assert answers["majority"]["seconds"] >= 0
-        assert answers["fail"] == {"skipped": "RuntimeError: failed as asked"}
-        assert answers["spin"] == {"skipped": "not done after 0.2 s of CPU time"}
-        assert set(labels) == {"majority"}
-    process.close()
-
-
-def test_a_peer_that_does_not_answer_is_skipped():
-    process = PeerProcess(sys.executable)
-    answers, labels = process.ask("check", ["majority"], np.zeros((3, 3), np.int8), -12)  # no patience at all
-    assert answers == {"majority": {"skipped": "its process ended or did not answer"}}
-    assert labels == {}
-
-
-def test_a_peer_that_ended_before_it_was_asked_is_closed_in_silence():
-    process = PeerProcess(sys.executable)
-    pipe = subprocess.PIPE
-    process._process = ended = subprocess.Popen([sys.executable, "-c", ""], stdin=pipe, stdout=pipe, text=True)
-    ended.wait()
-    ended.stdin.write("a question that stays in the buffer")
-    process.close()
-    assert process._process is None
-
-
-def test_a_peer_that_cannot_be_installed_is_skipped_with_the_reason(tmp_path, monkeypatch):
-    monkeypatch.setenv("GOLDLESS_CACHE", str(tmp_path))
-    monkeypatch.setattr(peers.subprocess, "run", _no_install)
-    peer = peers.Peer("nothing", ("nothing==0",), {"method": "nothing at all"})
-    assert peers.why_missing(peer) == "it is not installed"
-    reason = peers.install(peer)
-    assert reason == "nothing==0 could not be installed: ERROR: No matching distribution"
-    assert peers.why_missing(peer) == reason
-    X, y = np.array([[1, -1, 1], [-1, -1, 0]], np.int8), np.array([1, -1], np.int8)
-    assert panels._theirs(peer, "method", X, y, 1.0) == {"skipped": reason}
-
-
-def test_a_peer_is_asked_and_scored(tmp_path, monkeypatch):
-    monkeypatch.setattr(peers.Peer, "folder", tmp_path)
-    monkeypatch.setattr(peers.Peer, "python", Path(sys.executable))
-    (tmp_path / "ready").touch()
-    peer = peers.Peer("check", (), {"majority": "majority", "fail": "fails"})
-    X, y = np.array([[1, -1, 1], [-1, -1, 0], [0, 0, 1]], np.int8), np.array([1, -1, -1], np.int8)
-    found = panels._theirs(peer, "majority", X, y, 30.0)
-    assert found["accuracy"] == 0.75
-    assert found["cpu_seconds"] >= 0
-    assert panels._theirs(peer, "fail", X, y, 30.0) == {"skipped": "RuntimeError: failed as asked"}
-    panels._process(peer.python).close()
-
-
-def _entries(accuracies):
-    """Finished units of made-up methods: accuracies by method and panel; None is out of time."""
-    units = {}
-    for method, by_panel in accuracies.items():
-        for panel, accuracy in by_panel.items():
-            facts = {"n_items": 100, "n_voters": 5, "missing": 0.0}
-            measured = {"skipped": "not done after 1 s of CPU time"}
-            if accuracy is not None:
-                measured = {
-                    "accuracy": accuracy,
-                    "cpu_seconds": 0.5,
-                    "seconds": 0.6,
-                    "memory_mb": 1.0,
-                    "ambiguous": False,
-                }
-            parameters = {"panel": panel, "family": panel.split("_")[0]}
-            units[method, panel] = {"parameters": parameters, "result": {**facts, "methods": {method: measured}}}
-    return list(units.values())
-
-
-def test_methods_that_run_out_of_time_are_compared_on_what_all_finished():
-    """MACE is best on what it finished, and not on the panels that all finished."""
-    found = {
-        "vote": {"a_1": 0.6, "a_2": 0.7, "b_1": 0.8},
-        "search": {"a_1": 0.8, "a_2": 0.9, "b_1": 0.9},
-        "MACE": {"a_1": 0.7, "a_2": None, "b_1": 0.95},
-        "GLAD": {"a_1": 0.75, "a_2": 0.6, "b_1": None},
-    }
-    summary = panels_summary.summarise(_entries(found))
-    tables = {table.name: table for table in summary.tables}
-    board = {row[0]: row[1:4] for row in tables["leaderboard"].rows}
-    assert tables["leaderboard"].header[1] == "mean % on 1 common panels"
-    assert board["LatentSML()"] == [80.0, 3, pytest.approx(86.6667)]
-    assert board["crowd-kit MACE"] == [70.0, 2, 82.5]
-    assert board["crowd-kit GLAD"] == [75.0, 2, 67.5]
-    assert [row[0] for row in tables["leaderboard"].rows][-1] == "MajorityVote"
-    assert tables["families-common"].rows == [["a", 1, 60.0, 80.0, 75.0, 70.0]]
-    skipped = {row[0]: row[1:] for row in tables["skipped"].rows}
-    assert skipped["crowd-kit MACE"] == ["not done after 1 s of CPU time", 1, "a_2"]
-
-
-def test_where_a_peer_is_ahead_it_is_said():
-    found = {
-        "vote": {"a_1": 0.6, "b_1": 0.8},
-        "search": {"a_1": 0.8, "b_1": 0.9},
-        "MACE": {"a_1": 0.79, "b_1": 0.95},
-        "MMSR": {"a_1": 0.6, "b_1": 0.9},
-    }
-    table = next(t for t in panels_summary.summarise(_entries(found)).tables if t.name == "peers")
-    rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["crowd-kit MACE"] == [2, -2.0, 1, 1, "b_1", 5.0, 1.0, 1.0]
-    assert rows["crowd-kit MMSR"] == [2, 10.0, 1, 0, "b_1", 0.0, 1.0, 1.0]
-    assert "a peer is ahead of `LatentSML()`: crowd-kit MACE is, by 2.00 points" in table.note
-    assert "b (crowd-kit MACE by 5.0)" in table.note
-    assert "On 1 of 2 panels" in table.note
-    assert (
-        "Without the family a, where it leads by the most, `LatentSML()` has 90.0 % on the 1 common panels"
-        in table.note
-    )
-    assert "of our other methods: crowd-kit MACE 95.0 %." in table.note
-    found["MACE"] = {"a_1": 0.7, "b_1": 0.9}
-    quiet = next(t for t in panels_summary.summarise(_entries(found)).tables if t.name == "peers").note
-    assert "On average no peer is ahead" in quiet
-    assert "In no family" in quiet
-    assert "On no panel" in quiet
-
-
-def _no_install(command, **_):
-    raise subprocess.CalledProcessError(1, command, stderr="looking\nERROR: No matching distribution\n")
-
-
-def test_a_folder_of_panels_becomes_a_leaderboard(tmp_path, capsys):
-    """Two panels, one with gaps, one of three classes, and one that is none."""
-    folder = tmp_path / "data"
-    folder.mkdir()
-    for number, missing in enumerate((0.0, 0.3)):
-        X, y = gl.simulate_votes(300, [1] * 6, group_accuracy=(0.8, 1), missing_rate=missing, random_state=number)
-        np.savez(folder / f"human_{number}.npz", votes=np.nan_to_num(X).astype(np.int8), truth=y)
-    np.savez(folder / "crowd_three.npz", votes=np.zeros((5, 4), np.int8), truth=np.arange(5) % 3)
-    np.savez(folder / "crowd_x.npz", other=np.zeros(3))
-    (folder / "index.json").write_text(json.dumps({"crowd_three": {"multiclass": True, "n_classes": 3}}))
-    arguments = ["run", "panels", "--workers", "1", "--data", str(folder), "-o", str(tmp_path / "out")]
-    assert main(arguments) == 0
-    assert "LatentSML()" in capsys.readouterr().out
-    record = render.read_record(tmp_path / "out" / "record.json")
-    assert record["run"]["workers"] == 1
-    page = (tmp_path / "out" / "index.md").read_text()
-    assert "3 classes: methods here are for two" in page
-    assert "no arrays votes and truth" in page
-    assert "Peers were not run" in page
-    done = {unit["key"]: unit["result"] for unit in record["units"]}
-    X, y = gl.simulate_votes(300, [1] * 6, group_accuracy=(0.8, 1), random_state=0)
-    expected = gl.balanced_accuracy(y, gl.DawidSkene().fit_predict(X))
-    assert done["human_0, goldless"]["methods"]["dawid_skene"]["accuracy"] == pytest.approx(expected, rel=1e-5)
+# -- measures -----------------------------------------------------------------------------------------------
 
 
 def test_scaling_measures_time_and_memory(tmp_path):

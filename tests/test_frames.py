@@ -179,3 +179,18 @@ def test_names_are_forgotten_when_fitted_again_without():
 def test_a_panel_is_called_by_name():
     panel = LatentSML(structure="independent").fit(to_polars(VOTES)).select(2)
     assert set(panel) < set(NAMES)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("n_labels", [2, 5, 9])
+@pytest.mark.parametrize("dtype", ["object", "string"])
+def test_text_of_pandas_is_the_same_whether_or_not_objects_come_again(dtype, n_labels, copied, rng):
+    labels = [f"label {number}" for number in range(n_labels)]
+    numbers = rng.integers(-2, n_labels, (300, 4))
+    nothing = {-1: None, -2: np.nan}
+    told = np.array([[nothing.get(n, labels[n]) for n in row] for row in numbers.tolist()], dtype=object)
+    if copied:  # every vote an object of its own
+        told = np.array([["".join(list(x)) if isinstance(x, str) else x for x in row] for row in told], dtype=object)
+    votes = encode_votes(pd.DataFrame(told, columns=list("abcd")).astype(dtype))
+    np.testing.assert_array_equal(votes.codes, np.maximum(numbers, -1))
+    assert votes.classes.tolist() == labels

@@ -1,12 +1,14 @@
 """Algorithm 2 and the appendix algorithm for the ideal setting."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import goldless as gl
 import references
 from goldless import LatentModel, assign_groups, ideal_groups, random_model, residual
 from goldless.maths.checks import relabel
@@ -148,3 +150,14 @@ def test_search_finds_what_the_paper_misses(rng):
     assert not np.array_equal(assign_groups(covariance, "paper").groups, model.groups)
     with pytest.raises(ValueError, match="needs n_items"):
         assign_groups(covariance, "search")
+
+
+@pytest.mark.real_data
+def test_panels_of_near_copies_are_clustered(data_folder):
+    """183 judges of a few models: the fast decomposition does not converge for every number of groups."""
+    with np.load(data_folder / "panels" / "judge_reife_llmbar_adversarial.npz") as file:
+        X, y = file["votes"], file["truth"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.VotesWarning)
+        labels = gl.LatentSML(structure="paper", missing=0 if (X == 0).any() else None).fit_predict(X)
+    assert gl.balanced_accuracy(y, labels) > 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -220,3 +221,96 @@ def test_of_four_voters_no_pair_is_accused():
     assert diagnosis.groups == ()
     assert diagnosis.weak_groups
     assert "cannot be told" in diagnosis.dependence
+
+
+# -- one screen, one voice ----------------------------------------------------------------------------------
+
+
+def test_where_no_dependence_is_found_no_voter_is_said_to_share(of_crowds):
+    """Of 190 pairs that share few items some correlate by chance: the table must not tell what the test denies."""
+    some = [diagnosis for _, diagnosis in of_crowds if diagnosis.dependence.startswith("No dependence found")]
+    assert len(some) >= 4
+    for diagnosis in some:
+        np.testing.assert_array_equal(diagnosis.uniqueness, 1)
+        np.testing.assert_array_equal(diagnosis.echo, np.eye(20))
+        assert diagnosis.effective_votes == 20
+        low, high = diagnosis.effective_votes_interval
+        assert 1 <= low < high == 20
+        assert (diagnosis.uniqueness_interval[:, 0] < 1).all()
+        assert diagnosis.uniqueness_interval[:, 0].sum() == pytest.approx(low)
+
+
+def test_copies_are_counted_in_the_sentence_about_dependence():
+    X, _ = gl.simulate_votes(400, groups=[1] * 8, group_accuracy=(0.7, 0.8), random_state=4)
+    found = diagnosed_of(np.column_stack([X, X[:, :2]]))
+    assert found.groups == ((0, 8), (1, 9))
+    assert found.dependence.startswith("4 of 10 voters depend on others, in 2 groups")
+
+
+def diagnosed_of(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return gl.diagnose(gl.LatentSML().fit(X), X, resamples=0)
+
+
+def test_groups_that_were_given_do_not_reject_independence():
+    X, _ = gl.simulate_votes(500, groups=[1] * 8, group_accuracy=(0.7, 0.8), random_state=4)
+    model = gl.LatentSML(structure=[0, 0, 0, 1, 2, 3, 4, 5]).fit(X)
+    assert gl.diagnose(model, X, resamples=0).independence_pvalue > 0.001
+
+
+def test_the_voter_with_the_highest_estimate_is_never_one_that_is_worse_than_chance():
+    """Labels may leave weak groups out that expectations count with; voters are judged by one of the two."""
+    for seed in range(8):
+        X, _ = gl.simulate_votes(300, groups=[4, 3] + [1] * 4, group_accuracy=(0.5, 0.7), random_state=seed)
+        found = diagnosed_of(X)
+        best = found.expectation("voter thought best")
+        assert found.balanced_accuracy[best.column] == found.balanced_accuracy.max()
+        assert best.balanced_accuracy == pytest.approx(found.balanced_accuracy.max())
+        low, high = best.model_interval
+        assert low <= best.balanced_accuracy <= high
+
+
+def test_the_same_labels_have_the_same_figures():
+    X, _ = gl.simulate_votes(300, groups=[1, 1, 1], group_accuracy=(0.6, 0.7), random_state=1)
+    found = diagnosed_of(X)
+    combined, majority = found.expectation("combined"), found.expectation("majority vote")
+    model = gl.LatentSML().fit(X)
+    assert (model.predict(X) == gl.MajorityVote().fit(X).predict(X)).all()
+    assert combined.balanced_accuracy == pytest.approx(majority.balanced_accuracy)
+    assert combined.interval == majority.interval
+    assert combined.model_interval == pytest.approx(majority.model_interval)
+
+
+def test_a_panel_has_one_figure_on_every_screen(tmp_path, capsys):
+    file = str(tmp_path / "votes.csv")
+    assert main(["simulate", "--items", "300", "--groups", "3,1,1,1,1,1", "-o", file]) == 0
+    assert main(["select", file, "--ignore", "truth", "-k", "8", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    expected = {row["method"]: row for row in result["expected"]}
+    assert result["panel_balanced_accuracy"] == expected["combined"]["balanced_accuracy"]
+    assert expected["panel"]["interval"] == expected["combined"]["interval"]
+    for k in (3, 5):
+        assert main(["select", file, "--ignore", "truth", "-k", str(k), "--json"]) == 0
+        part = json.loads(capsys.readouterr().out.splitlines()[-1])
+        chosen = [step["voter"] for step in part["panel"]]
+        same = [row for row in part["panels"] if sorted(row["voters"]) == sorted(chosen)]
+        assert all(row["balanced_accuracy"] == part["panel_balanced_accuracy"] for row in same)
+        of_panel = next(row for row in part["expected"] if row["method"] == "panel")
+        assert of_panel["balanced_accuracy"] == part["panel_balanced_accuracy"]
+
+
+def test_of_few_voters_the_first_line_says_what_the_test_says():
+    X, _ = gl.simulate_votes(200, groups=[1] * 4, group_accuracy=(0.6, 0.8), random_state=1)
+    model = gl.LatentSML().fit(X)
+    summary = gl.report.summarize(model, X, resamples=0)
+    assert summary["answer"]["headline"] == summary["diagnosis"]["dependence"]
+
+
+def test_numbers_of_many_voters_are_not_expected_to_be_worse_than_those_of_one():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 1)) + rng.normal(0, 1, (400, 6))
+    found = diagnosed_of(X)
+    combined, best = found.expectation("combined"), found.expectation("voter thought best")
+    assert combined.balanced_accuracy > best.balanced_accuracy == pytest.approx(found.balanced_accuracy.max())
+    assert combined.printed < combined.balanced_accuracy  # by which real panels are compared

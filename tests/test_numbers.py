@@ -247,6 +247,20 @@ def test_names_of_classes_are_rarely_in_order():
     assert np.mean(judged) < 0.05
 
 
+def test_five_grades_of_weak_voters_are_in_order_and_not_in_another():
+    """Neighbours are hardly told apart: what shows the order is the one axis on which voters agree at all."""
+    rng = np.random.default_rng(0)
+    found, renamed = [], []
+    for _ in range(30):
+        side = 2 * rng.integers(0, 2, (500, 1)) - 1
+        codes = np.clip(np.round(2 + 0.35 * side + rng.normal(0, 1.2, (500, 6))), 0, 4).astype(np.int8)
+        found.append(are_in_order(codes, 5))
+        renamed.append(are_in_order(np.array([2, 0, 3, 1, 4], dtype=np.int8)[codes], 5))
+        assert found[-1] == are_in_order(4 - codes, 5)
+    assert np.mean(found) > 0.8
+    assert np.mean(renamed) < 0.1
+
+
 def test_a_voter_beyond_one_states_no_balance():
     rng = np.random.default_rng(0)
     X = rng.random((200, 6))

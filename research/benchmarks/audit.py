@@ -1,11 +1,12 @@
 """How often intervals of an audit hold on real panels, and how wide they are beside those of plain random samples.
 
-``python -m research.benchmarks.audit [two | many | sequential] [DRAWS] [panel ...]`` with ``GOLDLESS_DATA`` set.
-Each panel is fitted once without its truth; then many audits are drawn and answered with the
-truth, at 30, 50 and 100 labels (not above 60 % of the items). What an audit sees of a stratum are counts, and these
-are hypergeometric: they are drawn as such, in some designs for each panel. Beside the truth there are made-up ones:
-labels that are a coin's, perfect labels, labels of which nine in ten are wrong. ``sequential`` draws audits that look
-again and again and stop when the interval is narrow.
+``python -m research.benchmarks.audit [two | many | sequential] [DRAWS] [panel ...]`` with ``GOLDLESS_DATA`` set;
+``two`` of all panels leaves docs/audit.json, of which ``research.benchmarks.claim_pages`` makes the tables of
+docs/audit.md. Each panel is fitted once without its truth; then many audits are drawn and answered with the truth, at
+30, 50 and 100 labels (not above 60 % of the items). What an audit sees of a stratum are counts, and these are
+hypergeometric: they are drawn as such, in some designs for each panel. Beside the truth there are made-up ones:
+labels that are a coin's, perfect ones, nine in ten wrong, the surest tenth wrong, one in a hundred missed with two
+false alarms in five. ``sequential`` draws audits that look again and again and stop when the interval is narrow.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +30,11 @@ import goldless as gl
 from goldless.diagnosis.audit_design import make_design, margins_of
 from goldless.diagnosis.audit_estimate import Sample, intervals
 from goldless.metrics import balanced_accuracy
+from research.benchmarks.cost_page import DOCS, table
 from research.benchmarks.timing import print_table
+
+RECORD = DOCS / "audit.json"
+TRUTHS = ("real", "a coin's", "perfect", "nine in ten wrong", "the surest tenth wrong", "1 % missed, 60 % precise")
 
 _SIZES = (30, 50, 100)
 _LARGEST_SHARE = 0.6
@@ -81,7 +87,7 @@ def samples(model: Any, truth: NDArray, n: int, draws: int) -> Iterator[Sample]:
             yield Sample(design.size, design.block, *kinds[:, kept], seen[kept], len(classes))
 
 
-def measure(model: Any, truth: NDArray, n: int, draws: int) -> dict[str, float]:
+def measure(model: Any, truth: NDArray, n: int, draws: int, plain_too: bool = True) -> dict[str, float]:
     """Return how often intervals held and how wide they were, of audits and of simple random samples."""
     true = {"balanced_accuracy": balanced_accuracy(truth, model.labels), "accuracy": np.mean(truth == model.labels)}
     rng = np.random.default_rng(n)
@@ -95,7 +101,7 @@ def measure(model: Any, truth: NDArray, n: int, draws: int) -> dict[str, float]:
         found = intervals(sample, rng, draws=_DRAWS)
         for name, value in true.items():
             add(name, float(value), *found[name])
-        if len(model.classes_) == 2:
+        if plain_too and len(model.classes_) == 2:
             plain = rng.choice(len(truth), n, replace=False)
             for way in ("exact", "mid-p"):
                 ends = of_random_sample(truth[plain], model.labels[plain], model.classes_, way == "mid-p")
@@ -138,11 +144,18 @@ def rate_interval(right: int, number: int, mid_p: bool) -> tuple[float, float]:
 def altered(model: Any, truth: NDArray, how: str) -> NDArray:
     """Return a made-up truth for the same labels."""
     rng = np.random.default_rng(7)
-    shift = rng.integers(1, len(model.classes_), len(truth))
-    codes = np.searchsorted(np.sort(model.classes_), model.labels)
-    other = np.sort(model.classes_)[(codes + shift) % len(model.classes_)]
-    wrong = {"coin": 1 - 1 / len(model.classes_), "perfect": 0.0, "nine in ten wrong": 0.9}[how]
-    return np.where(rng.random(len(truth)) < wrong, other, model.labels)
+    classes, n = np.sort(model.classes_), len(truth)
+    codes = np.searchsorted(classes, model.labels)
+    other = classes[(codes + rng.integers(1, len(classes), n)) % len(classes)]
+    by_chance = {"a coin's": 1 - 1 / len(classes), "perfect": 0.0, "nine in ten wrong": 0.9}
+    if how in by_chance:
+        wrong = rng.random(n) < by_chance[how]
+    elif how == "the surest tenth wrong":
+        sure = np.abs(model.decision_function(None)).reshape(n, -1).max(axis=1)
+        wrong = np.argsort(np.argsort(-sure, kind="stable")) < n / 10
+    else:  # 1 % of those labelled negative are positive, 40 % of those labelled positive are negative
+        wrong = rng.random(n) < np.where(codes == 0, 0.01, 0.4)
+    return np.where(wrong, other, model.labels)
 
 
 def sequential(found: dict[str, tuple[Any, NDArray]], draws: int, n: int = 100) -> None:
@@ -179,26 +192,69 @@ def sequential(found: dict[str, tuple[Any, NDArray]], draws: int, n: int = 100) 
     )
 
 
-def run(found: dict[str, tuple[Any, NDArray]], draws: int) -> None:
-    """Print coverage and width for every number of labels, then by family."""
+def record(found: dict[str, tuple[Any, NDArray]], draws: int, path: Path) -> None:
+    """Measure every panel with its truth and, a quarter of the draws, with made-up ones; go on with what there is."""
+    kept: dict[str, Any] = {"draws": draws, "truths": {}}
+    if path.exists():
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    for way, n in product(TRUTHS, _SIZES):
+        of_sizes = kept["truths"].setdefault(way, {})
+        if str(n) in of_sizes:
+            continue
+        of_panels = {}
+        for name, (model, truth) in found.items():
+            if n <= _LARGEST_SHARE * len(truth):
+                told = truth if way == "real" else altered(model, truth, way)
+                row = measure(model, told, n, draws if way == "real" else draws // 4, plain_too=way == "real")
+                of_panels[name] = {figure: round(value, 5) for figure, value in row.items()}
+        of_sizes[str(n)] = of_panels
+        path.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def held_table(kept: dict[str, Any]) -> str:
+    """Return coverage and width with the real truth, for every number of labels."""
+    rows = []
+    for n, of_panels in kept["truths"]["real"].items():
+        by_family, of_all = of_family(of_panels), list(of_panels.values())
+        lowest = min(by_family, key=lambda name: by_family[name])
+        widths = np.array([row["balanced_accuracy width"] for row in of_all])
+        ratios = [np.median(widths / [row[f"{kind} width"] for row in of_all]) for kind in ("exact", "mid-p")]
+        rows.append(
+            (
+                *(n, len(of_all), f"{_percent(of_all, 'balanced_accuracy held')} %"),
+                *(f"{100 * by_family[lowest]:.1f} % ({lowest})", f"{100 * np.median(widths):.0f} points"),
+                *("{:.2f} / {:.2f}".format(*ratios), f"{_percent(of_all, 'accuracy held')} %"),
+            )
+        )
     header = (
-        *("labels", "panels", "held %", "lowest family", "lowest panel", "width", "to exact / mid-p"),
-        *("those held", "accuracy held %", "its width"),
+        *("labels", "panels", "intervals of balanced accuracy that held", "lowest family", "median width"),
+        *("against exact / mid-p intervals of simple random samples", "intervals of accuracy that held"),
     )
-    for way in ("real", "coin", "perfect", "nine in ten wrong"):
-        lines, by_size = [], {}
-        for n in _SIZES:
-            of_panels = {}
-            for name, (model, truth) in found.items():
-                if n <= _LARGEST_SHARE * len(truth):
-                    told = truth if way == "real" else altered(model, truth, way)
-                    of_panels[name] = measure(model, told, n, draws if way == "real" else draws // 4)
-            by_size[n] = of_family(of_panels)
-            lines.append(summary(n, of_panels, by_size[n]))
-        print_table(way, header, lines)
-        rows = [(name, *(f"{100 * of.get(name, np.nan):.1f}" for of in by_size.values())) for name in by_size[30]]
-        print_table(f"{way}: held % by family", ("family", *map(str, _SIZES)), rows)
-        sys.stdout.flush()
+    found = table(header, sorted(rows, key=lambda row: int(row[0])))
+    note = "audits of each panel ([record](audit.json)), where they would not label more than 60 % of its items."
+    return f"{found}\n\n{kept['draws']} {note}"
+
+
+def altered_table(kept: dict[str, Any]) -> str:
+    """Return how often intervals of balanced accuracy held with made-up truths, with the lowest family."""
+    rows = []
+    for way in TRUTHS[1:]:
+        cells = []
+        for n in map(str, _SIZES):
+            of_panels = kept["truths"].get(way, {}).get(n)
+            if of_panels is None:
+                break
+            lowest = min(of_family(of_panels).values())
+            cells.append(f"{_percent(list(of_panels.values()), 'balanced_accuracy held')} % ({100 * lowest:.1f} %)")
+        if len(cells) == len(_SIZES):
+            rows.append((way, *cells))
+    found = table(("labels that are", *(f"{n} labels" for n in _SIZES)), rows)
+    note = "Intervals of balanced accuracy that held, of all panels and of the lowest family;"
+    return f"{found}\n\n{note} {kept['draws'] // 4} audits of each panel."
+
+
+def _percent(rows: list[dict[str, float]], name: str) -> str:
+    return f"{100 * np.mean([row[name] for row in rows]):.1f}"
 
 
 def of_family(of_panels: dict[str, dict[str, float]]) -> dict[str, float]:
@@ -209,38 +265,12 @@ def of_family(of_panels: dict[str, dict[str, float]]) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in families.items()}
 
 
-def summary(n: int, of_panels: dict[str, dict[str, float]], by_family: dict[str, float]) -> tuple[str, ...]:
-    """Return one line of the table."""
-    rows, lowest = list(of_panels.values()), min(by_family, key=lambda name: by_family[name])
-
-    def mean(name: str) -> str:
-        return f"{100 * np.mean([row.get(name, np.nan) for row in rows]):.1f}"
-
-    def median(name: str) -> str:
-        return f"{100 * np.median([row[name] for row in rows]):.1f}"
-
-    ratio = [
-        np.median([row["balanced_accuracy width"] / row.get(f"{kind} width", np.nan) for row in rows])
-        for kind in ("exact", "mid-p")
-    ]
-    return (
-        str(n),
-        str(len(rows)),
-        mean("balanced_accuracy held"),
-        f"{100 * by_family[lowest]:.1f} {lowest}",
-        f"{100 * min(row['balanced_accuracy held'] for row in rows):.0f}",
-        median("balanced_accuracy width"),
-        f"{ratio[0]:.2f} / {ratio[1]:.2f}",
-        f"{mean('exact held')} / {mean('mid-p held')}",
-        mean("accuracy held"),
-        median("accuracy width"),
-    )
-
-
 if __name__ == "__main__":
     what, number, *names = [*sys.argv[1:], *("two", "400")[len(sys.argv) - 1 :]]
     ready = panels(names, many=what == "many")
     if what == "sequential":
         sequential(ready, int(number))
     else:
-        run(ready, int(number))
+        to = Path("audit-record.json") if what == "many" or names else RECORD
+        record(ready, int(number), to)
+        print(held_table(json.loads(to.read_text(encoding="utf-8"))))

@@ -1,10 +1,8 @@
-"""The picture of the README and the tables of the quick starts: real panels, beside what a user would pick instead.
+"""The picture of the README and the tables of the quick starts, from the records of the leaderboards.
 
-``python -m research.benchmarks.board measure`` runs every method with its defaults on the panels in GOLDLESS_DATA,
-with crowd-kit in the same environment, and writes docs/board.json (``measure scores``: those of one kind only);
-``draw`` draws docs/images/board.svg from it and writes caption and tables into the README and the quick starts. Truth
-is for scoring only. Figures of packages that are not measured here (snorkel, cleanlab) are those of
-docs/results/records/panels.json.
+``python -m research.benchmarks.board draw`` draws docs/images/board.svg from docs/results/records, and writes caption
+and tables into the README and the quick starts. ``measure`` measures what has no leaderboard, ensembles trained by us
+and by Weka, in GOLDLESS_DATA, and writes docs/board.json. Truth is for scoring only.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,109 +22,105 @@ import numpy as np
 
 import goldless as gl
 from goldless.whole_file import whole_file
-from research.benchmarks.classes import _crowd_kit
-from research.benchmarks.scores import read_panel
-from research.experiments.board import LABELS, Board
-from research.experiments.panels_figures import interval
+from research.experiments.board import LABELS, Board, interval
+from research.experiments.ours import run_ours
+from research.experiments.panel import read_panel
+from research.experiments.panels import run_peer
+from research.experiments.peers import PEERS, install
 
 ROOT = Path(__file__).parents[2]
 RECORD, PICTURE = ROOT / "docs/board.json", ROOT / "docs/images/board.svg"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/quickstart").glob("*.md"))]
 DREAM, _OURS = ROOT / "docs/results/dream/challenge-1.csv", "L-SML, search (default)"
-PEERS_RECORD = ROOT / "docs/results/records/panels.json"
+RECORDS = ROOT / "docs/results/records"
 KINDS = {
-    "two classes": ("majority vote", "two classes"),
+    "panels": ("majority vote", "two classes"),
     "classes": ("majority vote", "3 to 16 classes"),
     "scores": ("mean rank", "grades and scores"),
 }
-_CROWD_KIT = ("DawidSkene", "OneCoinDawidSkene")
-_ELSEWHERE = ("LabelModel", "crowdlab")
+_SHOWN = {
+    "panels": ("search", "DawidSkene", "OneCoinDawidSkene", "LabelModel", "crowdlab", "Triplets"),
+    "classes": ("search", "DawidSkene", "OneCoinDawidSkene", "LabelModel", "crowdlab"),
+    "scores": ("search", "mean", "median", "summa", "DawidSkene"),
+}
+_CALLED = {"search": "goldless", "summa": "SUMMA, ours", "DawidSkene": "crowd-kit DawidSkene"}
+_TIMEOUT = 120.0
 
 
-def panels() -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
-    """Yield kind, name, votes (-1 or NaN is missing) and truth of every panel."""
-    folder = Path(os.environ["GOLDLESS_DATA"])
-    index = json.loads((folder / "panels" / "index.json").read_text())
-    for name, about in index.items():
-        with np.load(folder / "panels" / f"{name}.npz") as file:
-            X, y = file["votes"].astype(int), file["truth"]
-        if about["multiclass"]:
-            yield "classes", name, X, y
-        else:
-            yield "two classes", name, np.where(X == 0, -1, (X + 1) // 2), (y + 1) // 2
-    for path in sorted((folder / "scores").glob("*.npz")):
-        yield "scores", path.stem, *read_panel(path)
+def measure() -> None:
+    """Score the methods of the table on every ensemble."""
+    folder, found = Path(os.environ["GOLDLESS_DATA"]), {}
+    crowd_kit = PEERS[0]
+    install(crowd_kit, print)
     for path in sorted([*(folder / "weka").glob("*.npz"), *(folder / "magic").glob("*.npz")]):
-        with np.load(path) as file:
-            yield "ensembles", path.stem, (file["votes"] + 1) // 2, (file["truth"] + 1) // 2
-
-
-def methods(kind: str) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    """Return what labels votes of a kind, by name; the plain way first."""
-    if kind == "scores":
-        made = {"mean rank": gl.MajorityVote(kind="scores"), "SUMMA, ours": gl.SpectralMetaLearner()}
-        return {name: model.fit_predict for name, model in {**made, "goldless": gl.LatentSML()}.items()}
-    ours = {"majority vote": gl.MajorityVote(missing=-1), "goldless": gl.LatentSML(missing=-1)}
-    return {name: model.fit_predict for name, model in ours.items()} | _crowd_kit(_CROWD_KIT)
-
-
-def measure(only: str | None = None) -> None:
-    """Score every method on every panel, or on those of one kind."""
-    found: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind in (*KINDS, "ensembles")}
-    if only:
-        found |= json.loads(RECORD.read_text(encoding="utf-8"))["panels"] | {only: {}}
-    for kind, name, X, y in panels():
-        if only not in (None, kind):
-            continue
-        scored: dict[str, float] = {"items": len(X), "voters": X.shape[1]}
-        for method, labels in methods(kind).items():
-            scored[method] = round(100 * gl.balanced_accuracy(y, np.asarray(labels(X)).astype(int)), 3)
-        found[kind][name] = scored
-        print(kind, name, scored, flush=True)
-    made = {"date": datetime.now(timezone.utc).date().isoformat(), "goldless": gl.__version__, "panels": found}
+        panel = read_panel(path)
+        results = run_ours(panel, ("vote", "search"))
+        results["DawidSkene"] = run_peer(crowd_kit, "DawidSkene", panel, _TIMEOUT)
+        found[path.stem] = _row(panel.facts, {name: 100 * result["recall"] for name, result in results.items()})
+        print(path.stem, found[path.stem], flush=True)
+    made = {"date": datetime.now(timezone.utc).date().isoformat(), "goldless": gl.__version__, "ensembles": found}
     with whole_file(RECORD) as draft:
         draft.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
-def gains(record: dict[str, Any]) -> dict[str, dict[str, np.ndarray]]:
-    """Return by kind and method the points over the plain way, one for each panel."""
-    found: dict[str, dict[str, np.ndarray]] = {}
-    for kind, (plain, _) in KINDS.items():
-        scored = list(record["panels"][kind].values())
-        names = [name for name in scored[0] if name not in (plain, "items", "voters")]
-        found[kind] = {name: np.array([row[name] - row[plain] for row in scored]) for name in names}
-    peers = Board(json.loads(PEERS_RECORD.read_text(encoding="utf-8"))["units"])
-    for method in _ELSEWHERE:
-        found["two classes"][LABELS[method]] = np.subtract(*peers.pairs(method).T)
+def _row(facts: dict[str, Any], values: dict[str, float]) -> dict[str, float]:
+    """Return a row of a table: the size of a panel, and what methods got right, in %."""
+    names = {"vote": "majority vote", **_CALLED}
+    shown = {names[method]: round(value, 3) for method, value in values.items()}
+    return {"items": facts["n_items"], "voters": facts["n_voters"], **shown}
+
+
+@cache
+def board_of(kind: str) -> Board:
+    """Return a leaderboard."""
+    return Board(json.loads((RECORDS / f"{kind}.json").read_text(encoding="utf-8"))["units"])
+
+
+def _date(kind: str) -> str:
+    return json.loads((RECORDS / f"{kind}.json").read_text(encoding="utf-8"))["run"]["finished"][:10]
+
+
+def gains() -> dict[str, dict[str, tuple[np.ndarray, list[str]]]]:
+    """Return by kind and method the points over the plain way on each panel, and the families of the panels."""
+    found: dict[str, dict[str, tuple[np.ndarray, list[str]]]] = {}
+    for kind in KINDS:
+        board = board_of(kind)
+        found[kind] = {
+            _CALLED.get(method, LABELS[method]): (
+                board.gains(method),
+                board.families_of(board.both(method, board.base)),
+            )
+            for method in _SHOWN[kind]
+        }
     return found
 
 
-def caption(record: dict[str, Any]) -> str:
+def caption() -> str:
     """Return what the picture shows, in two sentences."""
-    points = {kind: of["goldless"] for kind, of in gains(record).items()}
-    two, many, scores = points.values()
+    two, many, scores = (of["goldless"][0] for of in gains().values())
     return (
-        f"*{sum(map(len, points.values()))} real panels with known truth, every method with its defaults, no label "
-        f"seen. goldless is {two.mean():.1f} points above the majority vote on {len(two)} panels of two classes "
-        f"(better by more than half a point on {(two > 0.5).sum()}, worse on {(two < -0.5).sum()}), "
+        f"*{len(two) + len(many) + len(scores)} real panels with known truth, every method with its defaults, no "
+        f"label seen. goldless is {two.mean():.1f} points above the majority vote on {len(two)} panels of two "
+        f"classes (better by more than half a point on {(two > 0.5).sum()}, worse on {(two < -0.5).sum()}), "
         f"{many.mean():.1f} on {len(many)} of 3 to 16 classes, and {scores.mean():.1f} above the mean rank on "
         f"{len(scores)} of grades, probabilities and scores. Its defaults were chosen with these panels in view; "
-        f"[the page](docs/results/panels.md) says what that means. Measured {record['date']}: "
-        "`python -m research.benchmarks.board measure`.*\n"
+        f"[the page](docs/results/panels.md) says what that means. Measured {_date('panels')}: "
+        "`python -m research.experiments run panels --peers`, and `classes`, `scores`.*\n"
     )
 
 
-def table(record: dict[str, Any], family: str) -> str:
+def table(family: str) -> str:
     """Return all panels of a family, measured with their truth, and their mean."""
-    rows = {
-        name: row
-        for kind in ("two classes", "classes", "ensembles")
-        for name, row in record["panels"][kind].items()
-        if (kind == "ensembles") == (family == "ensembles") and (name.startswith(family) or kind == "ensembles")
-    }
     if family == "ensembles":  # three draws of each kind of ensemble
-        kinds = dict.fromkeys(name[:-2] for name in rows)
-        rows = {kind: _mean([row for name, row in rows.items() if name[:-2] == kind]) for kind in kinds}
+        record = json.loads(RECORD.read_text(encoding="utf-8"))
+        kinds = dict.fromkeys(name[:-2] for name in record["ensembles"])
+        rows = {
+            kind: _mean([row for name, row in record["ensembles"].items() if name[:-2] == kind]) for kind in kinds
+        }
+        measured = f"{record['date']}: `python -m research.benchmarks.board measure`"
+    else:
+        rows = {name: row for kind in ("panels", "classes") for name, row in _rows_of(board_of(kind), family).items()}
+        measured = f"{_date('panels')}: `python -m research.experiments run panels --peers`"
     columns = ["majority vote", "crowd-kit DawidSkene", "goldless"]
     lines = ["| panel | voters | items | " + " | ".join(columns) + " |", "|---|--:|--:|" + "--:|" * len(columns)]
     for name, row in rows.items():
@@ -137,7 +131,18 @@ def table(record: dict[str, Any], family: str) -> str:
     mean = _mean(list(rows.values()))
     lines.append("| **mean** | | | " + " | ".join(f"{mean[column]:.1f}" for column in columns) + " |")
     note = "Balanced accuracy in %, every method with its defaults, no label seen; all panels of this kind we have. "
-    return "\n".join(lines) + f"\n\n{note}Measured {record['date']}: `python -m research.benchmarks.board measure`.\n"
+    return "\n".join(lines) + f"\n\n{note}Measured {measured}.\n"
+
+
+def _rows_of(board: Board, family: str) -> dict[str, dict[str, float]]:
+    """Return the rows of those panels of a family that all methods of the table finished."""
+    methods = ("vote", "DawidSkene", "search")
+    panels = [panel for panel in board.panels if panel.startswith(family)]
+    finished = [panel for panel in panels if all(board.value(method, panel) is not None for method in methods)]
+    return {
+        panel: _row(board.facts[panel], {method: board.value(method, panel) or 0.0 for method in methods})
+        for panel in finished
+    }
 
 
 def dream_table() -> str:
@@ -156,25 +161,26 @@ def _mean(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def draw() -> None:
-    """Draw the mean gain of each method with its 95 % bootstrap interval, and write the caption."""
+    """Draw the mean gain of each method with its 95 % interval (families drawn whole), and write the caption."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
     plt.rcParams.update({"svg.hashsalt": "goldless", "svg.fonttype": "path", "font.size": 10})
     figure, axes = plt.subplots(1, 3, figsize=(12, 2.7), layout="constrained")
-    for ax, (kind, found) in zip(axes, gains(record).items(), strict=True):
+    for ax, (kind, found) in zip(axes, gains().items(), strict=True):
         plain, title = KINDS[kind]
-        order = sorted(found, key=lambda name: found[name].mean())
+        order = sorted(found, key=lambda name: found[name][0].mean())
         for row, name in enumerate(order):
+            points, families = found[name]
             colour = "#5b3fb0" if name == "goldless" else "#d9822b"
-            ax.plot(interval(found[name]), [row, row], color=colour, linewidth=3, alpha=0.4)
-            ax.plot([found[name].mean()], [row], "o", color=colour, markersize=8)
-        few = {name: f" ({len(found[name])})" for name in order if len(found[name]) < len(found["goldless"])}
+            ax.plot(interval(points, families), [row, row], color=colour, linewidth=3, alpha=0.4)
+            ax.plot([points.mean()], [row], "o", color=colour, markersize=8)
+        most = len(found["goldless"][0])
+        few = {name: f" ({len(found[name][0])})" for name in order if len(found[name][0]) < most}
         ax.set_yticks(range(len(order)), [name + few.get(name, "") for name in order])
-        ax.set_title(f"{len(found['goldless'])} panels: {title}", fontsize="medium")
+        ax.set_title(f"{most} panels: {title}", fontsize="medium", loc="right")
         ax.set_xlabel(f"points over {plain}", fontsize="small")
         ax.set_ylim(-0.6, len(order) - 0.4)
         ax.axvline(0, color="#888888", linewidth=1)
@@ -182,15 +188,15 @@ def draw() -> None:
         ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, metadata={"Date": None}, facecolor="white")
     for page in PAGES:
-        page.write_text(filled(page.read_text(encoding="utf-8"), record), encoding="utf-8")
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def filled(text: str, record: dict[str, Any]) -> str:
-    """Return a page with what a record says between its marks: a caption, or the table of a family."""
+def filled(text: str) -> str:
+    """Return a page with what the records say between its marks: a caption, or the table of a family."""
 
     def shown(mark: re.Match[str]) -> str:
-        made = {"all": lambda: caption(record), "dream": dream_table}
-        written = made.get(mark[1], lambda: table(record, mark[1]))()
+        made = {"all": caption, "dream": dream_table}
+        written = made.get(mark[1], lambda: table(mark[1]))()
         return f"<!-- board: {mark[1]} -->\n{written}<!-- end -->"
 
     return re.sub(r"<!-- board: (\w+) -->\n.*?<!-- end -->", shown, text, flags=re.DOTALL)
@@ -198,4 +204,4 @@ def filled(text: str, record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    {"measure": measure, "draw": draw}[sys.argv[1]](*sys.argv[2:])
+    {"measure": measure, "draw": draw}[sys.argv[1]]()

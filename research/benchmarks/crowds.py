@@ -26,7 +26,7 @@ from research.benchmarks.timing import print_table
 CASES = {"10^5 workers, 10^6 votes": (200_000, 100_000, 5), "9,900 workers, 10^6 votes": (200_000, 9_900, 5)}
 LARGE = {"10^4 workers, 5 x 10^6 votes": (1_000_000, 10_000, 5), "10^3 workers, 5 x 10^5 votes": (100_000, 1_000, 5)}
 
-_OURS = """
+OURS = """
 import json, resource, sys, time, warnings
 import numpy as np, pyarrow.parquet as pq, goldless as gl
 warnings.simplefilter("ignore")
@@ -50,7 +50,7 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 print(json.dumps({"read": read - start, "fit": done - read, "cpu": cpu, "memory": peak, "right": right}))
 """
 
-_PEER = """
+PEER = """
 import json, resource, sys, time
 import numpy as np, pandas as pd
 from crowdkit.aggregation import DawidSkene
@@ -78,6 +78,20 @@ def long_table(n_items: int, n_workers: int, n_votes: int, n_classes: int = 4, s
     return pa.table({"task": items, "worker": workers, "label": labels}), truth
 
 
+def write_long_table(folder: Path, n_items: int, n_workers: int, n_votes: int) -> None:
+    """Write a long table and its truth into a folder."""
+    table, truth = long_table(n_items, n_workers, n_votes)
+    pq.write_table(table, folder / "votes.parquet")
+    np.save(folder / "truth.npy", truth)
+
+
+def fitted_alone(folder: Path, method: str, python: str = sys.executable, script: str = OURS) -> dict[str, float]:
+    """Return seconds, memory and share of right labels of a fit to that table, in a process of its own."""
+    command = [python, "-c", script, str(folder / "votes.parquet"), method, str(folder / "truth.npy")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def time_of_large_crowds() -> None:
     """The same of a table ten times as large as one that crowd-kit can be waited for."""
     time_of_crowds(LARGE)
@@ -88,19 +102,12 @@ def time_of_crowds(cases: dict[str, tuple[int, int, int]] = CASES) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, shape in cases.items():
-            table, truth = long_table(*shape)
-            path, truth_path = Path(folder) / "votes.parquet", Path(folder) / "truth.npy"
-            pq.write_table(table, path)
-            np.save(truth_path, truth)
-            runs = [(method, sys.executable, _OURS) for method in ("MajorityVote", "DawidSkene", "LatentSML")]
+            write_long_table(Path(folder), *shape)
+            runs = [(method, sys.executable, OURS) for method in ("MajorityVote", "DawidSkene", "LatentSML")]
             if os.environ.get("PEER_PYTHON") and shape[0] < 1_000_000:
-                runs.append(("crowd-kit DawidSkene", os.environ["PEER_PYTHON"], _PEER))
+                runs.append(("crowd-kit DawidSkene", os.environ["PEER_PYTHON"], PEER))
             for method, python, script in runs:
-                done = subprocess.run(
-                    [python, "-c", script, str(path), method, str(truth_path)],
-                    capture_output=True, text=True, check=True,
-                )  # fmt: skip
-                found = json.loads(done.stdout.splitlines()[-1])
+                found = fitted_alone(Path(folder), method, python, script)
                 rows.append(
                     (name, method, *(f"{found[key]:.2f}" for key in ("read", "fit", "cpu")), f"{found['memory']:.0f}",
                      f"{100 * found['right']:.2f}")
@@ -125,7 +132,10 @@ print(json.dumps({"merge": merged - start, "fit": time.process_time() - merged, 
 
 
 def shuffled_table(path: Path, n_items: int, n_workers: int, n_classes: int = 4, n_votes: int = 5) -> None:
-    """Write a long table whose lines are in no order, a million at a time: never all in memory."""
+    """Write a long table whose lines are in no order, a million at a time: never all in memory.
+
+    Workers and true label of an item are drawn by a hash of it, so that every vote can be written on its own.
+    """
     accuracy, total, step = np.random.default_rng(1).uniform(0.4, 0.95, n_workers), n_items * n_votes, 649_940_451
     while np.gcd(step, total) > 1:  # a walk that meets every vote once
         step += 1
@@ -133,10 +143,19 @@ def shuffled_table(path: Path, n_items: int, n_workers: int, n_classes: int = 4,
         for start in range(0, total, 1 << 20):
             vote = np.arange(start, min(start + (1 << 20), total)) * step % total
             item, rng = vote // n_votes, np.random.default_rng(start)
-            worker = (item * 7_919 + vote % n_votes * (n_workers // 7 + 1)) % n_workers
+            first, apart, truth = (_hashed(item, seed) for seed in range(3))
+            worker = (first + vote % n_votes * (1 + apart % (n_workers // n_votes))) % n_workers
             right = rng.random(len(vote)) < accuracy[worker]
-            label = np.where(right, item * 31 % n_classes, rng.integers(0, n_classes, len(vote)))
+            label = np.where(right, truth % n_classes, rng.integers(0, n_classes, len(vote)))
             writer.write_table(pa.table({"task": item, "worker": worker, "label": label}))
+
+
+def _hashed(items: np.ndarray, seed: int) -> np.ndarray:
+    """Return whole numbers below 2^31 that look drawn at random, the same for the same item."""
+    mixed = (items.astype(np.uint64) + np.uint64(seed * 1_000_003 + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (mixed >> np.uint64(33)).astype(np.int64)
 
 
 def streamed(n_votes: int = 1_000_000, n_workers: int = 100_000) -> None:

@@ -7,6 +7,8 @@ python -m research.benchmarks.scale WORK [SIZE ...], with WORK one of
     patterns [ROWS]   an EM pass over 20 voters in memory against np.count_nonzero, and memory on top of the votes
     engines [ROWS]    60 voters: Spark on two cores and two Dask workers against memory
     page [VOTERS]     the page of a crowd: its size
+    against [WORKERS] crowds against crowd-kit, which PEER_PYTHON has (by default this interpreter): 500 votes a
+                      worker, crowd-kit on a tenth of them; and ten votes a worker
 
 ``python -m research.benchmarks.cost_page`` then writes the tables of docs/scale.md.
 Every fit has a process of its own. Seconds are of the wall clock and of CPU, which a busy machine changes less.
@@ -34,7 +36,7 @@ from goldless.cli.streaming import spark_session
 from goldless.io.encode import encode_votes
 from goldless.votes.counted import CountedVotes
 from research.benchmarks import large
-from research.benchmarks.crowds import long_table, shuffled_table
+from research.benchmarks.crowds import OURS, PEER, fitted_alone, long_table, shuffled_table, write_long_table
 from research.benchmarks.large import difference, draw, group_of, in_fresh_process, measured
 from research.experiments.measure import measured as with_memory
 
@@ -193,7 +195,32 @@ def page(n_workers: int = 100_000) -> None:
     keep("page", n_workers, **figures, peak=peak)
 
 
-WORKS = {work.__name__: work for work in (crowd, voters, patterns, engines, page)}
+def against(n_workers: int = 10_000) -> None:
+    """Fit and label crowds beside crowd-kit's Dawid-Skene, in turn: the least CPU seconds of three."""
+    peer = os.environ.get("PEER_PYTHON", sys.executable)
+    for work, shape, smaller in (
+        ("against", (100 * n_workers, n_workers, 5), 10),
+        ("against few votes", (20 * n_workers, 10 * n_workers, 5), 1),
+    ):
+        best: dict[str, dict[str, float]] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            all_votes, tenth = Path(folder) / "all", Path(folder) / "tenth"
+            for place, part in ((all_votes, 1), (tenth, smaller)):
+                place.mkdir()
+                write_long_table(place, shape[0] // part, shape[1] // part, shape[2])
+            for _ in range(3):
+                for method, place, python, script in (
+                    ("DawidSkene", all_votes, sys.executable, OURS),
+                    ("LatentSML", all_votes, sys.executable, OURS),
+                    ("crowd-kit", tenth, peer, PEER),
+                ):
+                    found = fitted_alone(place, method, python, script)
+                    if method not in best or found["cpu"] < best[method]["cpu"]:
+                        best[method] = {name: round(value, 4) for name, value in found.items()}
+        keep(work, shape[0], workers=shape[1], smaller=smaller, **best)
+
+
+WORKS = {work.__name__: work for work in (crowd, voters, patterns, engines, page, against)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", gl.VotesWarning)

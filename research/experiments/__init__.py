@@ -11,11 +11,17 @@ from importlib import import_module
 
 from research.experiments.framework import Experiment
 
-NAMES = ("artificial", "uci", "dream", "panels", "today", "simulated", "promises", "scaling")
+BOARDS = ("panels", "classes", "scores", "crowds")
+NAMES = (
+    *("artificial", "uci", "dream", *BOARDS, "few_labels", "against_rest", "today", "simulated", "promises"),
+    "scaling",
+)
 
 
 def find_experiment(name: str) -> Experiment:
     """Return an experiment by its name."""
     if name not in NAMES:
         raise ValueError(f"there is no experiment {name!r}; there are {', '.join(NAMES)}")
+    if name in BOARDS:
+        return import_module("research.experiments.panels").EXPERIMENTS[name]
     return import_module(f"research.experiments.{name}").EXPERIMENT

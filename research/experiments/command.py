@@ -106,20 +106,22 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--workers", type=_positive, metavar="N", help="processes (default: one for each core)")
     run.add_argument("--data", metavar="DIR", help="folder of real data (default: GOLDLESS_DATA)")
     run.add_argument(
-        "--peers", action="store_true", help="panels: also other packages, each installed in its own environment"
+        "--peers",
+        action="store_true",
+        help="leaderboards: also other packages, each installed in its own environment",
     )
     run.add_argument(
         "--timeout",
         type=_positive,
         default=120,
         metavar="S",
-        help="panels: CPU seconds a peer may take (default 120)",
+        help="leaderboards: CPU seconds a peer may take (default 120)",
     )
     run.add_argument(
         "--most-votes",
         type=_positive,
         metavar="N",
-        help="panels: give slow peers (GLAD, MACE) only panels with so many votes",
+        help="leaderboards: give slow peers (GLAD, MACE, MMSR) only panels with so many votes",
     )
     run.add_argument("--fresh", action="store_true", help="do again what is already done")
     pages = commands.add_parser("render", help="write pages from records")

@@ -170,9 +170,11 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
         f"{name}: {r['n_items']:,} sites x {r['n_voters']} callers, {r['n_positive']:,} mutations"
         for name, r in data.items()
     )
+    one_missed = ", ".join(f"{50 / r['n_positive']:.3f} in {name}" for name, r in data.items())
     return Summary(
         [
-            f"Somatic mutation callers of the ICGC-TCGA DREAM challenge. {sizes}.",
+            f"Somatic mutation callers of the ICGC-TCGA DREAM challenge. {sizes}. Points of balanced error for "
+            f"one missed mutation: {one_missed}; so a few hundredths are a few mutations.",
             'Two rows are L-SML of the paper. The one called "paper\'s theory" is `LatentSML(structure="paper")`: '
             'Algorithms 2 and 3 and exact EM, K by smallest residual. The one called "as the authors\' code" repeats '
             "what a public copy of their code computes: hard votes of the groups, and a class imbalance from a "

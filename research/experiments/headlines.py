@@ -12,6 +12,7 @@ from research.experiments.framework import Summary
 from research.experiments.tables import Table
 
 _EACH, _ASKED = 500, 20
+_MATTERS, _SAME = 0.5, 0.1  # points
 OURS = "L-SML, search (default)"
 Said = tuple[list[str], list[str]]  # what is better, what is not
 
@@ -52,25 +53,46 @@ def _board(votes: str) -> Callable[[Summary], Said]:
         ahead, behind = _over_the_plain_way(votes, _table(summary, "leaderboard"))
         peers = [table for table in summary.tables if table.name == "peers"]
         rows = [row for table in peers for row in _rows(table) if row["we lead by"] is not None]
-        for lead, found in ((True, ahead), (False, behind)):
-            shown = [
-                f"{row['']} {row['we lead by']:+.1f} on {row['panels']} ({row['we win']} won, {row['it wins']} lost)"
-                for row in rows
-                if (row["we lead by"] > 0) == lead
-            ]
-            if shown:
-                found.append(
-                    f"**{votes}**, points over other packages, on the panels both finished: {_listed(shown)}."
-                )
+        leads = sorted((row for row in rows if row["we lead by"] > 0), key=lambda row: row["we lead by"])
+        if leads:
+            count = (
+                f"{len(leads)} of {len(rows)} methods of" if len(leads) < len(rows) else f"all {len(rows)} methods of"
+            )
+            ahead.append(
+                f"**{votes}**: ahead of {count} other packages in the mean, of the nearest by {_lead(leads[0])}."
+            )
+        behind += [
+            f"**{votes}**: another package is ahead in the mean by {_lead(row)}."
+            for row in rows
+            if row["we lead by"] <= 0
+        ]
         if rows:
             most = max(rows, key=lambda row: row["points"])
+            behind += _families_of_others(votes, _table(summary, "families"), [row[""] for row in rows])
             behind.append(
-                f"**{votes}**: the largest lead of another package on one panel is {most['points']:.1f} points "
-                f"({most['']} on {most['its largest lead']})."
+                f"**{votes}**: on one panel another package leads by {most['points']:.1f} points ({most['']} on "
+                f"{most['its largest lead']})."
             )
         return ahead, behind
 
     return said
+
+
+def _families_of_others(votes: str, table: Table, others: list[str]) -> list[str]:
+    """Say in which families of panels another package is ahead, of those whose panels it finished."""
+    found = []
+    for row in _rows(table):
+        known = {name: row[name] for name in others if row.get(name) is not None}
+        best = max(known, key=lambda name: known[name], default=None)
+        if best is not None and known[best] > row["LatentSML()"] + _MATTERS:
+            found.append(f"{row['family']} ({best} {known[best]:.1f}, ours {row['LatentSML()']:.1f} %)")
+    text = f"**{votes}**: families where another package is ahead by more than half a point in the mean"
+    return [f"{text}: {_listed(found)}."] if found else []
+
+
+def _lead(row: dict[str, Any]) -> str:
+    score = f"{row['we win']} won, {row['it wins']} lost"
+    return f"{abs(row['we lead by']):.1f} points ({row['']}, {row['panels']} panels, {score})"
 
 
 def _over_the_plain_way(votes: str, table: Table) -> Said:
@@ -82,7 +104,21 @@ def _over_the_plain_way(votes: str, table: Table) -> Said:
         f"**{votes}**: {ours[column]:+.1f} points{interval} {column}, {ours['panels']} panels; better by more than "
         f"half a point on {ours['wins > 0.5']}, worse on {ours['losses > 0.5']}."
     )
-    return ([text], []) if ours[column] > 0 else ([], [text])
+    behind = _no_better_order(votes, table, ours)
+    return ([text], behind) if ours[column] > 0 else ([], [text, *behind])
+
+
+def _no_better_order(votes: str, table: Table, ours: dict[str, Any]) -> list[str]:
+    """Say which plain way or other package orders items as well, where a table has that."""
+    if "AUC %" not in table.header:
+        return []
+    others = [row for row in _rows(table) if row["AUC %"] is not None and "LatentSML" not in row[""]]
+    best = max(others, key=lambda row: row["AUC %"])
+    if best["AUC %"] < ours["AUC %"] - _SAME:
+        return []
+    return [
+        f"**{votes}**: items are ordered as well by {best['']}: AUC {best['AUC %']:.1f}, ours {ours['AUC %']:.1f} %."
+    ]
 
 
 def _few_labels(summary: Summary) -> Said:
@@ -183,12 +219,25 @@ def _simulated(summary: Summary) -> Said:
     return [], [f"**A deep net** on votes that its authors simulated is ahead: {_listed(shown)}."] if shown else []
 
 
+def _against_rest(summary: Summary) -> Said:
+    every = next(row for row in _rows(_table(summary, "panels")) if row["panel"] == "all classes")
+    found = (
+        f"**Panels on which no default was chosen**, {every['classes']} classes against the rest: "
+        f"{every['LatentSML() %']:.1f} %, the majority vote {every['MajorityVote %']:.1f} %, textbook "
+        f"Dawid and Skene {every['DawidSkene() %']:.1f} %; the interval promised for our labels held on "
+        f"{every['interval held %']:.0f} %, of 90 %."
+    )
+    ahead = every["LatentSML() %"] > max(every["MajorityVote %"], every["DawidSkene() %"])
+    return ([found], []) if ahead else ([], [found])
+
+
 _SENTENCES: dict[str, Callable[[Summary], Said]] = {
     "panels": _board("Real votes of two classes"),
     "classes": _board("Real votes of more classes"),
     "scores": _board("Real grades and scores"),
     "crowds": _board("Sparse crowds"),
     "few_labels": _few_labels,
+    "against_rest": _against_rest,
     "today": _today,
     "uci": _uci,
     "dream": _dream,

@@ -1,43 +1,91 @@
-"""A leaderboard on real panels of votes: our methods, and the packages a user would pick instead."""
+"""Leaderboards on panels of votes: our methods, and the packages a user would pick instead.
+
+One way to do it for votes on two classes, on more, for grades and scores, and for sparse crowds.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import warnings
 from collections.abc import Callable
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-import goldless as gl
-from research.experiments.board import OURS
 from research.experiments.framework import Experiment, Settings, Unit
-from research.experiments.measure import measured
+from research.experiments.ours import run_ours
+from research.experiments.panel import Panel, read_folder, simulated_crowds
 from research.experiments.panels_summary import summarise
 from research.experiments.peers import PEERS, SLOW, Peer, PeerProcess, install, why_missing
+from research.experiments.scoring import scored
 
-_MAKERS: dict[str, Callable[[], Any]] = {
-    "vote": lambda: gl.MajorityVote(),
-    "textbook": lambda: gl.DawidSkene(prior=(0, 0), balance_prior=0, decision="map"),
-    "dawid_skene": lambda: gl.DawidSkene(),
-    "sml_em": lambda: gl.SpectralMetaLearner(),
-    "paper": lambda: gl.LatentSML(structure="paper"),
-    "independent": lambda: gl.LatentSML(structure="independent"),
-    "search": lambda: gl.LatentSML(),
+_SPARSE, _CROWD = 0.5, 20  # share of missing votes and number of voters from which on a panel is a sparse crowd
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Which panels a leaderboard has, and which of our methods.
+
+    Attributes
+    ----------
+    folder : str
+        Where its panels are in the folder of data.
+    ours : tuple of str
+        Methods, by the names of :mod:`research.experiments.ours`.
+    takes : callable (Panel) -> bool
+    origin : int
+        Which word of a panel's name says its family.
+    more : callable () -> dict of Panel
+        Panels that are not in the folder.
+    """
+
+    folder: str
+    ours: tuple[str, ...]
+    takes: Callable[[Panel], bool]
+    origin: int = 0
+    more: Callable[[], dict[str, Panel]] = dict
+
+    def panels(self, settings: Settings) -> dict[str, Panel | str]:
+        """Return its panels by name; a file that is none has the reason in place of a panel."""
+        folder = settings.data or os.environ.get("GOLDLESS_DATA")
+        if not folder:
+            raise ValueError("leaderboards need a folder of panels: set GOLDLESS_DATA, or pass --data DIR")
+        inner = Path(folder) / self.folder
+        found = read_folder(inner if inner.is_dir() else Path(folder)) | self.more()
+        return {name: panel for name, panel in found.items() if isinstance(panel, str) or self.takes(panel)}
+
+    def family(self, name: str) -> str:
+        """Return the family of a panel: panels of one family are not independent of each other."""
+        words = name.split("_")
+        return words[0] if words[0] == "simulated" else words[min(self.origin, len(words) - 1)]
+
+
+def is_sparse(panel: Panel) -> bool:
+    """Whether a panel is a crowd of which each item sees a few."""
+    return panel.kind == "classes" and panel.votes.shape[1] >= _CROWD and panel.missing.mean() > _SPARSE
+
+
+_SHARED = ("vote", "dawid_skene", "independent", "search")
+CONTESTS = {
+    "panels": Contest(
+        "panels",
+        ("vote", "textbook", "dawid_skene", "sml_em", "paper", "independent", "search"),
+        lambda panel: panel.kind == "classes" and panel.n_classes == 2,
+    ),
+    "classes": Contest("panels", _SHARED, lambda panel: panel.kind == "classes" and panel.n_classes > 2),
+    "scores": Contest(
+        "scores",
+        ("mean", "median", "mean_rank", "cut_vote", "cut_search", "dawid_skene", "summa", "independent", "search"),
+        lambda panel: panel.kind != "classes",
+    ),
+    "crowds": Contest("panels", _SHARED, is_sparse, origin=1, more=simulated_crowds),
 }
-assert set(_MAKERS) == set(OURS)
-
-
-def _folder(settings: Settings) -> Path:
-    folder = settings.data or os.environ.get("GOLDLESS_DATA")
-    if not folder:
-        raise ValueError("panels needs a folder of panels: set GOLDLESS_DATA, or pass --data DIR")
-    inner = Path(folder) / "panels"
-    return inner if inner.is_dir() else Path(folder)
+_TITLES = {
+    "panels": "Real panels, and the peers",
+    "classes": "Panels of more than two classes",
+    "scores": "Panels of grades and scores",
+    "crowds": "Sparse crowds",
+}
 
 
 def prepare(settings: Settings, say: Callable[[str], None]) -> None:
@@ -48,103 +96,57 @@ def prepare(settings: Settings, say: Callable[[str], None]) -> None:
             say(f"{peer.package} is skipped: {reason}")
 
 
-def units(settings: Settings) -> list[Unit]:
-    """One unit for each panel and, of the peers, each method; panels that are not binary are listed as skipped."""
-    folder = _folder(settings)
-    paths = sorted(folder.glob("*.npz"))
-    if not paths:
-        raise ValueError(f"there is no .npz file of votes in {folder}")
-    index_file = folder / "index.json"
-    index = json.loads(index_file.read_text(encoding="utf-8")) if index_file.is_file() else {}
-    found = []
-    for path in paths:
-        name = path.stem
-        entry = index.get(name, {})
-        reason = _unfit(path, entry)
-        common = {"panel": name, "family": name.split("_")[0]}
-        if reason:
-            found.append(Unit(f"{name}, skipped", {**common, "skipped": reason}))
-            continue
-        found.append(Unit(f"{name}, goldless", {**common, "package": "goldless"}))
-        for peer in PEERS if settings.peers else ():
-            pinned = {"package": peer.package, "requirements": list(peer.requirements), "timeout": settings.timeout}
-            for method in peer.methods:
-                asked = {**common, **pinned, "method": method}
-                if method in SLOW and settings.most_votes is not None and _n_votes(path) > settings.most_votes:
-                    asked["left_out"] = (
-                        f"more than {settings.most_votes:,} votes: not given to a slow method in this run"
-                    )
-                found.append(Unit(f"{name}, {peer.package} {method}", asked))
+def units(name: str, settings: Settings) -> list[Unit]:
+    """One unit for each panel and, of the peers, each method: ours on all panels first, slow methods last."""
+    contest, found = CONTESTS[name], []
+    panels = contest.panels(settings)
     if settings.quick:
-        small = [unit for unit in found if "skipped" in unit.parameters][:1]
-        return small + [unit for unit in found if unit.parameters["family"] in ("human", "mrmc")][:6]
+        panels = dict(list(panels.items())[:3])
+    for panel_name, panel in panels.items():
+        common = {"panel": panel_name, "family": contest.family(panel_name)}
+        found.append(
+            Unit(f"{panel_name}, skipped", {**common, "skipped": panel})
+            if isinstance(panel, str)
+            else Unit(f"{panel_name}, goldless", {**common, "package": "goldless"})
+        )
+    pairs = [(peer, method) for peer in PEERS for method in peer.methods] if settings.peers else []
+    for peer, method in sorted(pairs, key=lambda pair: pair[1] in SLOW):
+        pinned = {"package": peer.package, "requirements": list(peer.requirements), "timeout": settings.timeout}
+        for panel_name, panel in panels.items():
+            if not isinstance(panel, str):
+                asked = {"panel": panel_name, "family": contest.family(panel_name), **pinned, "method": method}
+                found.append(
+                    Unit(f"{panel_name}, {peer.package} {method}", asked | _left_out(method, panel, settings))
+                )
     return found
 
 
-def _unfit(path: Path, entry: dict[str, Any]) -> str | None:
-    """Return why a panel cannot be used, or None."""
-    if entry.get("multiclass"):
-        return f"{entry.get('n_classes', 'more than two')} classes: methods here are for two"
-    with np.load(path, allow_pickle=False) as file:
-        if not {"votes", "truth"} <= set(file.files):
-            return "no arrays votes and truth"
-        votes, truth = file["votes"], file["truth"]
-    if not set(np.unique(votes).tolist()) <= {-1, 0, 1} or set(np.unique(truth).tolist()) != {-1, 1}:
-        return "votes are not -1, 0 (missing) and +1, or the truth is not -1 and +1"
-    return None if votes.shape[1] >= 3 else f"{votes.shape[1]} voters: three are needed"
+def _left_out(method: str, panel: Panel, settings: Settings) -> dict[str, str]:
+    if method not in SLOW or settings.most_votes is None or (~panel.missing).sum() <= settings.most_votes:
+        return {}
+    return {"left_out": f"more than {settings.most_votes:,} votes: not given to a slow method in this run"}
 
 
-def _n_votes(path: Path) -> int:
-    with np.load(path, allow_pickle=False) as file:
-        return int((file["votes"] != 0).sum())
-
-
-def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
+def run(name: str, unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
     """Run one package on one panel."""
     parameters = unit.parameters
     if "skipped" in parameters:
         return {"skipped": parameters["skipped"]}
-    with np.load(_folder(settings) / f"{parameters['panel']}.npz", allow_pickle=False) as file:
-        X, y = file["votes"], file["truth"]
-    facts = {"n_items": X.shape[0], "n_voters": X.shape[1], "missing": float((X == 0).mean())}
+    contest = CONTESTS[name]
+    panel = contest.panels(settings)[parameters["panel"]]
+    assert isinstance(panel, Panel)
+    return {**panel.facts, "methods": run_package(panel, parameters, contest.ours, settings.timeout)}
+
+
+def run_package(panel: Panel, parameters: dict[str, Any], ours: tuple[str, ...], timeout: float) -> dict[str, Any]:
+    """Return what methods of one package did on a panel."""
     if parameters["package"] == "goldless":
-        return {**facts, "methods": _ours(X, y)}
+        return run_ours(panel, ours)
     method = parameters["method"]
     if "left_out" in parameters:
-        return {**facts, "methods": {method: {"skipped": parameters["left_out"]}}}
+        return {method: {"skipped": parameters["left_out"]}}
     peer = next(peer for peer in PEERS if peer.package == parameters["package"])
-    return {**facts, "methods": {method: _theirs(peer, method, X, y, settings.timeout)}}
-
-
-@lru_cache(maxsize=1)
-def _warm_up() -> None:
-    """Compile, or load what was compiled, before anything is timed."""
-    X, _ = gl.simulate_votes(300, [4] + [1] * 5, missing_rate=0.2, random_state=0)
-    for make in _MAKERS.values():
-        make().fit(X).predict(X)
-
-
-def _ours(X: NDArray[np.int8], y: NDArray[np.int8]) -> dict[str, Any]:
-    missing = 0 if (X == 0).any() else None
-    results: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        _warm_up()
-        for name, make in _MAKERS.items():
-
-            def label(make: Callable[[], Any] = make) -> tuple[Any, NDArray]:
-                model = make().set_params(missing=missing).fit(X)
-                return model, model.predict(X)
-
-            try:
-                (model, labels), measures = measured(label)
-            except ValueError as error:
-                results[name] = {"skipped": " ".join(str(error).split())[:160]}
-                continue
-            results[name] = {"accuracy": gl.balanced_accuracy(y, labels), **measures}
-            if name == "search":
-                results[name] |= {"ambiguous": model.ambiguous_, "n_groups": model.n_groups_}
-    return results
+    return {method: run_peer(peer, method, panel, timeout)}
 
 
 @cache
@@ -152,25 +154,25 @@ def _process(python: Path) -> PeerProcess:
     return PeerProcess(python)
 
 
-def _theirs(peer: Peer, method: str, X: NDArray[np.int8], y: NDArray[np.int8], timeout: float) -> dict[str, Any]:
+def run_peer(peer: Peer, method: str, panel: Panel, timeout: float) -> dict[str, Any]:
+    """Return the scores of a peer and what it took, or why it was skipped."""
     reason = why_missing(peer)
     if reason:
         return {"skipped": reason}
-    codes = np.where(X == 0, -1, (X + 1) // 2).astype(np.int8)
-    answers, labels = _process(peer.python).ask(peer.package, [method], codes, timeout)
-    scores = {
-        name: {"accuracy": gl.balanced_accuracy(y, 2 * found.astype(int) - 1)} for name, found in labels.items()
-    }
-    return answers[method] | scores.get(method, {})
+    answers, found = _process(peer.python).ask(peer.package, [method], panel.codes, panel.n_classes, timeout)
+    return answers[method] | (scored(panel.truth, *found[method]) if method in found else {})
 
 
-EXPERIMENT = Experiment(
-    "panels",
-    "Real panels, and the peers",
-    1,
-    units,
-    run,
-    summarise,
-    foreign=lambda unit: unit.parameters.get("package", "goldless") != "goldless",
-    prepare=prepare,
-)
+EXPERIMENTS = {
+    name: Experiment(
+        name,
+        _TITLES[name],
+        2,
+        partial(units, name),
+        partial(run, name),
+        partial(summarise, name),
+        foreign=lambda unit: unit.parameters.get("package", "goldless") != "goldless",
+        prepare=prepare,
+    )
+    for name in CONTESTS
+}

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from research.experiments.board import LABELS, OURS, Board
+from research.experiments.board import LABELS, OURS, PLAIN_WAY, Board, interval
 from research.experiments.figures import COLOURS
-
-
-def interval(values: np.ndarray) -> tuple[float, float]:
-    """95 % bootstrap interval of a mean, always with the same resamples."""
-    chosen = np.random.default_rng(0).integers(0, len(values), (2000, len(values)))
-    low, high = np.quantile(values[chosen].mean(axis=1), [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _colour(method: str) -> str:
@@ -22,22 +13,26 @@ def _colour(method: str) -> str:
 
 
 def draw_leaderboard(figure: Any, board: Board) -> None:
-    """Draw the mean gain over the majority with its interval: on common panels, and on all that were finished."""
-    others = [method for method in board.methods if method != "vote" and board.finished(method)]
+    """Draw the mean gain over the plain way with its interval: on common panels, and on all that were finished."""
+    others = [method for method in board.ran if method != board.base]
     shown: dict[str, list[str]] = {"": board.panels}
     if 0 < len(board.common) < len(board.panels):
-        shown = {
-            f"{len(board.common)} panels that\nevery method finished": board.common,
-            "panels it\nfinished": board.panels,
-        }
-    first = next(iter(shown.values()))
-    order = sorted(others, key=lambda method: float(np.subtract(*board.pairs(method, panels=first).T).mean()))
+        shown = {f"{len(board.common)} common\npanels": board.common, "panels it\nfinished": board.panels}
+    order = sorted(others, key=lambda method: float(board.gains(method).mean()))
     axes = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
     for ax, (title, panels) in zip(axes, shown.items(), strict=True):
         for row, method in enumerate(order):
-            gains = np.subtract(*board.pairs(method, panels=panels).T)
-            ax.plot(interval(gains), [row, row], color=_colour(method), linewidth=2.5, alpha=0.45)
-            ax.plot([gains.mean()], [row], "o", color=_colour(method), markersize=7)
+            finished = board.both(method, board.base, panels)
+            if finished and (panels is board.panels or len(finished) == len(panels)):
+                gains = board.gains(method, panels)
+                ax.plot(
+                    interval(gains, board.families_of(finished)),
+                    [row, row],
+                    color=_colour(method),
+                    linewidth=2.5,
+                    alpha=0.45,
+                )
+                ax.plot([gains.mean()], [row], "o", color=_colour(method), markersize=7)
         ax.axvline(0, color=COLOURS["grey"], linewidth=1)
         ax.set_title(title, fontsize="medium")
         ax.grid(axis="y", visible=False)
@@ -46,42 +41,38 @@ def draw_leaderboard(figure: Any, board: Board) -> None:
         LABELS[m] + (f"  ({few[m]} of {len(board.panels)})" if few[m] < len(board.panels) else "") for m in order
     ]
     axes[0].set_yticks(range(len(order)), names)
-    figure.supxlabel("points of balanced accuracy over the majority vote", fontsize="medium")
+    figure.supxlabel(f"points of macro recall over the {PLAIN_WAY[board.base]}", fontsize="medium")
 
 
 def draw_against_majority(figure: Any, board: Board) -> None:
-    """Draw LatentSML() minus the majority for every panel, sorted, coloured by family."""
+    """Draw LatentSML() minus the plain way for every panel, sorted, coloured by family."""
     ax = figure.subplots()
     palette = [colour for name, colour in COLOURS.items()] + ["#b08be0", "#f0b27a", "#7fc4bd", "#e39bbb", "#a3bff0"]
     colours = {family: palette[number % len(palette)] for number, family in enumerate(board.families)}
-    rows = []
-    for panel in board.panels:
-        ours, majority = board.accuracy("search", panel), board.accuracy("vote", panel)
-        if ours is not None and majority is not None:
-            rows.append((ours - majority, board.facts[panel]["family"]))
-    rows.sort()
+    finished = board.both("search", board.base)
+    rows = sorted(zip(board.gains("search").tolist(), board.families_of(finished), strict=True))
     for family in board.families:
         at = [place for place, (_, name) in enumerate(rows) if name == family]
         ax.bar(at, [rows[place][0] for place in at], 0.85, color=colours[family], label=family)
     ax.axhline(0, color=COLOURS["black"], linewidth=0.8)
-    ax.set(ylabel="points over the majority vote", xlabel="panels, sorted", xticks=[])
+    ax.set(ylabel=f"points over the {PLAIN_WAY[board.base]}", xlabel="panels, sorted", xticks=[])
     ax.grid(axis="x", visible=False)
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center")
 
 
 def draw_time(figure: Any, board: Board) -> None:
-    """Draw the mean gain over the majority against CPU time, on the panels every method finished."""
+    """Draw the mean gain over the plain way against CPU time, on the common panels."""
     ax = figure.subplots()
     places = {}
-    for method in board.methods:
-        pairs = board.pairs(method, panels=board.common)
-        if len(pairs) and board.finished(method):
-            seconds = sum(board.results[method][panel].get("cpu_seconds") or 0.0 for panel in board.common)
-            places[method] = (seconds, float((pairs[:, 0] - pairs[:, 1]).mean()))
+    for method in board.ran:
+        if board.common and board.mean(method, board.common) is not None:
+            seconds = float(board.values(method, board.common, "cpu_seconds").sum())
+            places[method] = (seconds, float(board.gains(method, board.common).mean()))
     for method, place in places.items():
         ax.plot(*place, "o", color=_colour(method), markersize=7)
-    ax.set(xscale="log", xlabel=f"CPU seconds for {len(board.common)} panels", ylabel="points over the majority vote")
+    ax.set(xscale="log", xlabel=f"CPU seconds for {len(board.common)} panels")
+    ax.set(ylabel=f"points over the {PLAIN_WAY[board.base]}")
     ax.margins(x=0.25, y=0.15)
     figure.canvas.draw()  # places in pixels are known from here on
     taken = [ax.transData.transform(place) for place in places.values()]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from research.experiments.board import LABELS, OURS, Board
+from research.experiments.board import LABELS, OURS, Board, interval
 from research.experiments.tables import Table, rounded
 
 _MATTERS = 0.5  # points
@@ -24,7 +24,8 @@ def peers_table(board: Board) -> Table:
             [
                 LABELS[peer],
                 len(lead),
-                float(-values.mean()) if len(lead) else None,
+                float(-values.mean()) if lead else None,
+                *(interval(-values, board.families_of(list(lead))) if lead else (None, None)),
                 int((values < -_MATTERS).sum()),
                 int((values > _MATTERS).sum()),
                 best or "",
@@ -34,12 +35,26 @@ def peers_table(board: Board) -> Table:
             ]
         )
     rows.sort(key=lambda row: np.inf if row[2] is None else row[2])
-    header = ["", "panels", "we lead by", "we win", "it wins", "its largest lead", "points", "its CPU s", "our CPU s"]
-    formats = ["", "d", "+.2f", "d", "d", "", "+.1f", ".1f", ".1f"]
+    header = [
+        "",
+        "panels",
+        "we lead by",
+        "95 % from",
+        "to",
+        "we win",
+        "it wins",
+        "its largest lead",
+        "points",
+        "its CPU s",
+        "our CPU s",
+    ]
+    formats = ["", "d", "+.2f", "+.1f", "+.1f", "d", "d", "", "+.1f", ".1f", ".1f"]
     note = [
-        "We are `LatentSML()`; panels are those that both finished; points of balanced accuracy, a win is more than "
-        f"{_MATTERS}.",
+        "We are `LatentSML()`; panels are those that both finished; points of macro recall, a win is more than "
+        f"{_MATTERS}; intervals are of the lead, families drawn whole.",
         _on_average(board),
+        _of_probabilities(board, "log_loss", "log loss"),
+        _of_probabilities(board, "calibration", "calibration error"),
         _without_a_family(board),
         _by_family(board),
         _by_panel(board),
@@ -56,13 +71,14 @@ def peers_table(board: Board) -> Table:
 
 
 def _peers(board: Board) -> list[str]:
-    return [method for method in board.methods if method not in OURS and board.finished(method)]
+    return [method for method in board.ran if method not in OURS]
 
 
 def _lead(board: Board, peer: str, panels: list[str]) -> dict[str, float]:
     """By how many points a peer is ahead of LatentSML() on each panel that both finished."""
-    pairs = {panel: (board.accuracy(peer, panel), board.accuracy("search", panel)) for panel in panels}
-    return {panel: a - b for panel, (a, b) in pairs.items() if a is not None and b is not None}
+    shared = board.both(peer, "search", panels)
+    leads = board.values(peer, shared) - board.values("search", shared)
+    return dict(zip(shared, leads.tolist(), strict=True))
 
 
 def _seconds(board: Board, method: str, panels: dict[str, float]) -> float:
@@ -70,29 +86,47 @@ def _seconds(board: Board, method: str, panels: dict[str, float]) -> float:
 
 
 def _on_average(board: Board) -> str:
-    means = {peer: float(np.mean(list(_lead(board, peer, board.panels).values()))) for peer in _peers(board)}
-    ahead = [f"{LABELS[peer]} is, by {mean:.2f} points" for peer, mean in means.items() if mean > 0]
+    leads = {peer: list(_lead(board, peer, board.panels).values()) for peer in _peers(board)}
+    means = {peer: (float(np.mean(lead)), len(lead)) for peer, lead in leads.items() if lead}
+    ahead = [f"{LABELS[peer]} by {mean:.2f} points ({n} panels)" for peer, (mean, n) in means.items() if mean > 0]
     if ahead:
         return f"On average a peer is ahead of `LatentSML()`: {'; '.join(ahead)}."
     return "On average no peer is ahead of `LatentSML()`."
 
 
+def _of_probabilities(board: Board, what: str, called: str) -> str:
+    """Say which peers have the better probabilities: a lower figure is a better one."""
+    ahead = []
+    for peer in _peers(board):
+        shared = board.both(peer, "search", what=what)
+        if shared:
+            lead = float((board.values("search", shared, what) - board.values(peer, shared, what)).mean())
+            ahead += [f"{LABELS[peer]} by {lead:.3f} ({len(shared)} panels)"] if lead > 0 else []
+    if ahead:
+        return f"In {called} a peer is ahead of it: {'; '.join(ahead)}."
+    return f"In {called} no peer is ahead of it."
+
+
 def _without_a_family(board: Board) -> str:
     """Say what is left on the common panels without the family in which LatentSML() leads all others by the most."""
-    others = [method for method in board.methods if method not in ("search", "vote") and board.finished(method)]
+    others = [
+        method for method in board.ran if method not in ("search", board.base) and board.mean(method, board.common)
+    ]
 
     def lead(family: str) -> float:
         panels = board.of_family(family, board.common)
         return len(panels) * min((board.mean("search", panels) or 0) - (board.mean(m, panels) or 0) for m in others)
 
     families = [family for family in board.families if board.of_family(family, board.common)]
-    if len(families) < 2:
+    if len(families) < 2 or not others:
         return ""
     left_out = max(families, key=lead)
     panels = [panel for panel in board.common if panel not in board.of_family(left_out, board.common)]
     means = {method: board.mean(method, panels) or 0.0 for method in ("search", *others)}
     best = [
-        max(group, key=lambda m: means[m]) for group in (_peers(board), [m for m in others if m in OURS]) if group
+        max(group, key=lambda m: means[m])
+        for group in ([m for m in others if m not in OURS], [m for m in others if m in OURS])
+        if group
     ]
     said = ", ".join(f"{LABELS[method]} {means[method]:.1f} %" for method in best)
     return (
@@ -129,6 +163,6 @@ def _by_panel(board: Board) -> str:
     peer = most[worst][1]
     return (
         f"On {len(beaten)} of {len(most)} panels at least one peer is ahead by more than {_MUCH:g} points, by the "
-        f"most on {worst}: {LABELS[peer]} has {board.accuracy(peer, worst):.1f} %, `LatentSML()` "
-        f"{board.accuracy('search', worst):.1f} %."
+        f"most on {worst}: {LABELS[peer]} has {board.value(peer, worst):.1f} %, `LatentSML()` "
+        f"{board.value('search', worst):.1f} %."
     )

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from research.experiments.datasets import cache_folder
 
 _PATIENCE = 10  # times the CPU time allowed, by the clock
+Labelled = tuple[NDArray[np.int64], NDArray[np.float64] | None]  # labels and, where there are any, probabilities
 _ADAPTER = Path(__file__).with_name("peer_adapter.py")
 
 
@@ -49,18 +50,29 @@ class Peer:
 PEERS = (
     Peer(
         "crowd-kit",
-        ("crowd-kit==1.4.2", "numpy==2.4.6", "pandas==3.1.1"),
+        (
+            "crowd-kit==1.4.2",
+            "numpy==2.4.6",
+            "pandas==3.1.1",
+            "scikit-learn==1.6.1",
+        ),  # its Wawa fails with newer ones
         {
             "DawidSkene": "crowd-kit DawidSkene",
-            "GLAD": "crowd-kit GLAD",
+            "OneCoinDawidSkene": "crowd-kit OneCoinDawidSkene",
+            "Wawa": "crowd-kit Wawa",
+            "MajorityVote": "crowd-kit MajorityVote",
             "MMSR": "crowd-kit MMSR",
+            "GLAD": "crowd-kit GLAD",
             "MACE": "crowd-kit MACE",
         },
     ),
     Peer("snorkel", ("snorkel==0.10.0", "numpy==2.4.6", "torch==2.15.0"), {"LabelModel": "snorkel LabelModel"}),
     Peer("cleanlab", ("cleanlab==2.7.1", "numpy==1.26.4", "pandas==3.0.6"), {"crowdlab": "cleanlab CROWDLAB"}),
+    # names no dependencies; the last pgmpy that has what it imports
+    Peer("flyingsquid", ("flyingsquid==0.0.0a0", "pgmpy==0.1.25", "numpy==2.2.6"), {"Triplets": "FlyingSquid"}),
+    Peer("skweak", ("skweak==0.3.3", "numpy==2.4.6", "pandas==3.1.1"), {"NaiveBayes": "skweak NaiveBayes"}),
 )
-SLOW = ("GLAD", "MACE")  # ten seconds and more for ten thousand votes
+SLOW = ("MMSR", "GLAD", "MACE")  # ten seconds and more for ten thousand votes, MMSR for many voters
 
 
 def install(peer: Peer, say: Callable[[str], None] = lambda text: None) -> str | None:
@@ -109,19 +121,23 @@ class PeerProcess:
         atexit.register(self.close)
 
     def ask(
-        self, package: str, methods: list[str], codes: NDArray[np.int8], timeout: float
-    ) -> tuple[dict[str, Any], dict[str, NDArray[np.int8]]]:
-        """Return, for each method, what was measured or why it was skipped, and labels 0 and 1."""
+        self, package: str, methods: list[str], codes: NDArray[np.int8], n_classes: int, timeout: float
+    ) -> tuple[dict[str, Any], dict[str, Labelled]]:
+        """Return, for each method, what was measured or why it was skipped, and labels with their probabilities."""
         with tempfile.TemporaryDirectory(prefix="goldless-") as folder:
             votes, labels = Path(folder) / "votes.npz", Path(folder) / "labels.npz"
             np.savez(votes, codes=codes)
             job = {"package": package, "methods": methods, "votes": str(votes), "labels": str(labels)}
-            line = self._exchange(json.dumps({**job, "timeout": timeout}), _PATIENCE * timeout * len(methods) + 120)
-            if not line:
+            line = json.dumps({**job, "n_classes": n_classes, "timeout": timeout})
+            answer = self._exchange(line, _PATIENCE * timeout * len(methods) + 120)
+            if not answer:
                 self.close()
                 return {name: {"skipped": "its process ended or did not answer"} for name in methods}, {}
             with np.load(labels, allow_pickle=False) as file:
-                return json.loads(line), {name: file[name] for name in file.files}
+                found = {name: file[name] for name in file.files}
+            return json.loads(answer), {
+                name: (found[name], found.get(f"{name} probabilities")) for name in methods if name in found
+            }
 
     def _exchange(self, line: str, patience: float) -> str:
         """Send a line and return the answer, or nothing when patience ends: the process is then killed."""

@@ -11,7 +11,6 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,9 @@ import goldless as gl
 from goldless.kernels.sparse import dense_codes
 from research.benchmarks.scores import read_panel
 from research.experiments.framework import Experiment, Settings, Summary, Unit
-from research.experiments.peers import PEERS, PeerProcess, install, why_missing
+from research.experiments.panel import Panel
+from research.experiments.panels import run_peer
+from research.experiments.peers import PEERS, install
 from research.experiments.tables import Table
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -241,19 +242,11 @@ def _named(chrom: str, place: int, ref: str, alt: str) -> str:
     return f"{chrom}:{place}:{ref}:{alt}"
 
 
-@cache
-def _process(python: Path) -> PeerProcess:
-    return PeerProcess(python)
-
-
 def _theirs(package: str, method: str, votes: Votes, truth: NDArray) -> Any:
     """Return the balanced accuracy of a peer, or why there is none."""
     peer = next(peer for peer in PEERS if peer.package == package)
-    reason = why_missing(peer)
-    if reason:
-        return reason
-    answers, labels = _process(peer.python).ask(package, [method], votes, _TIMEOUT)
-    return gl.balanced_accuracy(truth, labels[method]) if method in labels else answers[method]["skipped"]
+    found = run_peer(peer, method, Panel(votes, truth.astype(np.int64)), _TIMEOUT)
+    return found.get("recall", found.get("skipped"))
 
 
 # -- summary ------------------------------------------------------------------------------------------------

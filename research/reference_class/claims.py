@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import goldless as gl
-from goldless.fitting.panels import choose_panel
+from goldless.diagnosis.panel_scale import on_one_scale
+from goldless.fitting.panels import choose_panel, judge_panels
 
 _PANEL = 5  # voters of a panel
 _PANEL_OF = 8  # voters from which on a panel is chosen
@@ -41,9 +42,9 @@ def claims_of(X: NDArray, y: NDArray, missing: Any) -> dict[str, Any]:
     expected = {row.method: row.balanced_accuracy for row in diagnosis.expected}
     if X.shape[1] >= _PANEL_OF:
         voters = choose_panel(model.fitted_, _PANEL, None, None, (), ())
-        part = model.subset(voters)
-        true["panel"] = gl.balanced_accuracy(y, part.predict(X[:, voters]))
-        expected["panel"] = _expected_of_panel(model, diagnosis, X, part.predict(X[:, voters]))
+        true["panel"] = gl.balanced_accuracy(y, model.subset(voters).predict(X[:, voters]))
+        judged = judge_panels(model.fitted_, [voters])
+        expected["panel"] = on_one_scale(model, judged, expected["combined"])[0].balanced_accuracy
     shares = np.bincount(codes, minlength=len(classes)) / len(codes)
     return {
         "n_items": len(X),
@@ -66,16 +67,6 @@ def claims_of(X: NDArray, y: NDArray, missing: Any) -> dict[str, Any]:
 
 def _shares(balance: Any) -> NDArray[np.float64]:
     return np.array([1 - balance, balance]) if np.ndim(balance) == 0 else np.asarray(balance)
-
-
-def _expected_of_panel(model: Any, diagnosis: Any, X: NDArray, labels: NDArray) -> float:
-    from goldless.diagnosis.worth import expected_of_panel
-
-    posterior = model.predict_proba(X)
-    combined = np.searchsorted(model.classes_, model.predict(X))
-    counts = np.ones(len(X), dtype=np.int64)
-    of_all = diagnosis.expectation("combined").balanced_accuracy
-    return expected_of_panel(np.searchsorted(model.classes_, labels), combined, posterior, counts, of_all)
 
 
 def _voters(diagnosis: Any, X: NDArray, codes: NDArray, classes: NDArray, missing: Any) -> list[list[float]]:

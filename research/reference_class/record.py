@@ -18,6 +18,7 @@ import numpy as np
 
 import goldless
 from goldless.whole_file import whole_file
+from research.experiments.runner import one_thread
 from research.reference_class.risk import announced
 from research.reference_class.scores import examples_of_numbers
 from research.reference_class.table import (
@@ -110,7 +111,8 @@ def _rounded(value: Any) -> Any:
 
 def main(labels: str, numbers: str, risks: str, record: str | Path = RECORD) -> None:
     """Write the record."""
-    found = _rounded(made(_read(labels), _read(numbers), _read(risks)))
+    with one_thread():
+        found = _rounded(made(_read(labels), _read(numbers), _read(risks)))
     with whole_file(Path(record)) as draft:
         draft.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

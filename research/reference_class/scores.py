@@ -3,9 +3,10 @@
 python -m research.reference_class.scores CLAIMS [TABLE]          needs GOLDLESS_DATA
 
 One line of JSON in CLAIMS for each panel of ``scores/`` (those it holds are not run again), of at most 4,000 rows;
-then their part of the table as :mod:`research.reference_class.table` makes it, with what the model expects of a way
-to label as the only feature: of 11 families more are not learnt (that of the majority vote beside it covers 79 % in
-place of 93 %). Class shares are left out: numbers say next to nothing of them. Nothing but sums leaves a panel.
+then their part of the table as :mod:`research.reference_class.table` makes it, with what printed probabilities expect
+of a way to label as the only feature (what the model itself expects covers 79 %, at 44 points): of 11
+families more are not learnt (that of the majority vote beside it covers 79 % in place of 93 %). Class shares are left
+out: numbers say next to nothing of them. Nothing but sums leaves a panel.
 """
 
 from __future__ import annotations
@@ -24,7 +25,16 @@ from numpy.typing import NDArray
 import goldless as gl
 from goldless.report.summarize import summarize
 from research.benchmarks.scores import read_panel
-from research.reference_class.table import TABLE, WAYS, Examples, of_labels, of_voters, part, write_parts
+from research.reference_class.table import (
+    QUANTILES_OF_NUMBERS,
+    TABLE,
+    WAYS,
+    Examples,
+    of_labels,
+    of_voters,
+    part,
+    write_parts,
+)
 
 _PANEL_OF = 8  # voters from which on a panel is chosen
 _LEAST_VOTES = 20  # votes from which on a voter's accuracy is scored
@@ -33,8 +43,10 @@ _LEAST_VOTES = 20  # votes from which on a voter's accuracy is scored
 def claims_of(X: NDArray[np.float64], y: NDArray[np.int64]) -> dict[str, Any]:
     """Return what is expected of the ways to label and of every voter, and what is true."""
     model = gl.LatentSML().fit(X)
-    found = summarize(model, X, truth=y, resamples=0)
-    expected = {row["method"]: row["balanced_accuracy"] for row in found["answer"]["expected"]}
+    diagnosis = gl.diagnose(model, X, resamples=0)
+    found = summarize(model, X, truth=y, diagnosis=diagnosis)
+    expected = {row.method: row.printed for row in diagnosis.expected}
+    expected["panel"] = diagnosis.as_printed(found["panel"]["balanced_accuracy"])
     true = {row["method"]: row["balanced_accuracy"] for row in found["truth"]["methods"]}
     with_all = X.shape[1] >= _PANEL_OF
     true["Dawid-Skene"] = gl.balanced_accuracy(y, gl.DawidSkene().fit(X).predict(X))
@@ -55,14 +67,15 @@ def claims_of(X: NDArray[np.float64], y: NDArray[np.int64]) -> dict[str, Any]:
 
 
 def _by_itself(examples: Examples) -> Examples:
-    """Return claims on a way to label with its own expectation as the only feature."""
-    return replace(examples, location={name: examples.location[name] for name in ("one", "own")})
+    """Return claims with their own expectation as the only feature, and the quantiles of panels of numbers."""
+    location = {name: examples.location[name] for name in ("one", "own")}
+    return replace(examples, location=location, quantiles=QUANTILES_OF_NUMBERS)
 
 
 def examples_of_numbers(rows: list[dict]) -> dict[str, Examples]:
     """Return the claims on panels of numbers, by kind."""
     ways = [way for way in WAYS if any(way in row["expected"] for row in rows)]
-    return {**{way: _by_itself(of_labels(rows, way)) for way in ways}, "voter": of_voters(rows)}
+    return {**{way: _by_itself(of_labels(rows, way)) for way in ways}, "voter": _by_itself(of_voters(rows))}
 
 
 def main(claims: Path, table: Path) -> None:

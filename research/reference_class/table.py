@@ -30,6 +30,7 @@ LEVEL = 0.9
 _QUANTILES = (0.04, 0.96)
 _QUANTILES_OF_SHARES = (0.05, 0.95)  # whose errors are symmetric by construction
 _QUANTILES_OF_MORE = (0.02, 0.98)  # of more than two classes there are few panels, of which those of two hold 82 %
+QUANTILES_OF_NUMBERS = (0.05, 0.95)  # those of the other labels cover 98 % of panels of numbers
 _FREEDOM = 5.0
 _RIDGE = 0.002
 WAYS = ("combined", "Dawid-Skene", "majority vote", "voter thought best", "panel")

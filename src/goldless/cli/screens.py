@@ -152,12 +152,12 @@ def _groups_table(summary: dict[str, Any]) -> list[Any]:
         members = sorted((voters[i] for i in group["voters"]), key=lambda voter: -voter["balanced_accuracy"])
         best, worst = members[0]["balanced_accuracy"], members[-1]["balanced_accuracy"]
         together = "-" if group["stability"] is None else percent(group["stability"], 0)
-        names = _as_many_as_fit([clean(member["name"]) for member in members], max(width() - 42, 20))
+        names = _as_many_as_fit([clean(member["name"]) for member in members], max(width() - 47, 20))
         shared = f" ({shortened(clean(group['shared']), 12)})" if group["shared"] else ""
         rows.append(
             [f"{group['name']}{shared}", str(len(members)), together, f"{_share(worst)}-{_share(best)}", names]
         )
-    parts = [table([title, "size", "stable", "acc", "members, best first"], rows, align="<>>><")]
+    parts = [table([title, "size", "found again", "acc", "members, best first"], rows, align="<>>><")]
     hidden = len(summary["groups"]) - _GROUPS
     if hidden > 0:
         parts.append(line(f"and {hidden} smaller groups (report and --json list them)", _QUIET))
@@ -246,6 +246,8 @@ def select_screen(result: dict[str, Any], summary: dict[str, Any]) -> list[Any]:
     ]
     header = ["", "voter", "group", *(["cost"] if priced else []), "accuracy", "votes so far"]
     parts = [sentence(result["how"], _QUIET), table(header, rows, align="><<>>>" if priced else "><<>>")]
+    if any(summary["voters"][voter]["coverage"] < _VOTES_ON_ALL for voter in summary["panel"]["voters"]):
+        parts.append(sentence("Panels are judged on all items; where no member votes, a panel guesses.", _QUIET))
     expected = {row["method"]: row["balanced_accuracy"] for row in result["expected"]}
     costs = f" of cost {result['panel_cost']:g}" if priced else ""
     parts.append(

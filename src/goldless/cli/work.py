@@ -54,7 +54,7 @@ def shown_classes(n_classes: int) -> slice:
 
 def counted_labels(labelled: dict[str, int]) -> str:
     """Return how many items got each label, in words."""
-    counts = [f"{count:,} {clean(name)}" for name, count in labelled.items()]
+    counts = [f"{count:,} as {clean(name)}" for name, count in labelled.items()]
     return " and ".join(counts) if len(counts) == 2 else ", ".join(counts)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, PanelVotes
 from goldless.diagnosis.result import Expectation, GroupTest, OtherGrouping
 from goldless.fitting.alternatives import NOTABLE_CHANGE
@@ -50,8 +48,13 @@ def what_is_open(
     return found
 
 
-def dependence(panel: PanelVotes, tests: tuple[GroupTest, ...], independence: float | None) -> str:
-    """Return in a sentence whether voters depend on each other: the one place that says so."""
+def dependence(
+    panel: PanelVotes, groups: tuple[tuple[int, ...], ...], tests: tuple[GroupTest, ...], independence: float | None
+) -> str:
+    """Return in a sentence whether voters depend on each other: the one place that says so.
+
+    ``groups`` are those that are named, copies among them.
+    """
     n_voters, few = len(panel.voters), len(panel.voters) < _TENTATIVE
     if n_voters == 1:
         return "One voter depends on nobody."
@@ -59,23 +62,22 @@ def dependence(panel: PanelVotes, tests: tuple[GroupTest, ...], independence: fl
         return f"{n_voters} voters are too few to see dependence."
     if panel.groups_doubted:
         return _guarded(panel)
-    named, weak = [test for test in tests if test.named], [test for test in tests if not test.named]
-    if named:
-        grouped = int(np.isin(panel.voters, [voter for test in named for voter in test.voters]).sum())
-        found = f"{grouped} of {n_voters} voters depend on others, in {len(named)} group{'s' * (len(named) > 1)}"
+    if groups:
+        grouped, named = sum(map(len, groups)), f"{len(groups)} group{'s' * (len(groups) > 1)}"
+        found = f"{grouped} of {panel.votes.n_voters} voters depend on others, in {named}"
         return f"{found}; with so few voters, treat groups as tentative." if few else f"{found}."
     if independence is not None and independence < _REJECTED:
-        return (
-            f"The {n_voters} voters share more than independent ones would, but which of them depend on each other "
-            "cannot be told."
-        )
-    found = f"No dependence found among {n_voters} voters"
-    if weak:
-        return f"{found}; {_power(weak)}."
+        return f"The {n_voters} voters share more than independent ones would, but in which groups cannot be told."
+    copies = n_voters < int(panel.fitted.informative.sum())
+    found = f"No dependence found among {n_voters} {'different ' * copies}voters"
+    if panel.table.n_items < 2 * n_voters:
+        return f"{found}; {panel.table.n_items} items are too few to look for groups."
+    if tests:
+        return f"{found}; {_power(tests)}."
     return f"{found}; with so few, weak dependence would not show." if few else f"{found}."
 
 
-def _power(weak: list[GroupTest]) -> str:
+def _power(weak: tuple[GroupTest, ...]) -> str:
     """Return what dependence could have been told among voters that the labels count together."""
     least = min(test.detectable for test in weak)
     if least >= 1:
@@ -148,7 +150,7 @@ def verdict(
         )
     if at_risk:
         return Verdict("check", at_risk, f"{at_risk} If the model is right, {listed}.")
-    differ = panel.table.counts @ (panel.labels["combined"] != panel.labels["majority vote"]) / panel.table.n_items
+    differ = panel.differ("combined", "majority vote")
     if differ < SAME_LABELS:
         same = "gives the same labels" + (f" on {percent(1 - differ)} of the items" if differ else "")
         return Verdict(

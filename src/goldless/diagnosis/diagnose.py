@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from goldless.diagnosis.advice import dependence, plain_grouping, remarks, verdict, what_is_open
+from goldless.diagnosis.advice import SAME_LABELS, dependence, plain_grouping, remarks, verdict, what_is_open
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.intervals import Uncertainty, interval
 from goldless.diagnosis.naming import judge_groups, named_groups, weak_groups
@@ -23,7 +23,12 @@ from goldless.diagnosis.resampling import (
     why_not_searched_again,
 )
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
-from goldless.diagnosis.worth import expected_balanced_accuracy, modelled_effective_votes, one_more, single_accuracies
+from goldless.diagnosis.worth import (
+    expected_balanced_accuracy,
+    modelled_effective_votes,
+    one_more,
+    shared_doubt,
+)
 from goldless.estimators.cut_numbers import as_labels
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.estimators.sampled import in_memory
@@ -136,23 +141,26 @@ def diagnose(
     tests = judge_groups(panel, seeds[4])
     if independence is not None and independence >= _REJECTED:
         # all pairs together may not show one small group, but if it is named, independence is rejected
-        independence = min([independence, *(test.pvalue for test in tests if test.named)])
+        independence = min([independence, *(test.pvalue for test in tests if test.reason == "found")])
     if independence is None:
         without["independence_pvalue"] = "three voters or fewer have no more covariances than accuracies: all fit"
     if fit is None:
         without["fit_pvalue"] = "the model has as many parameters as there are pairs of voters"
     free, rates = _accuracies(panel, uncertainty, without)
     correlations = within_class_correlations(panel.core_codes, panel.table.counts, panel.posterior)
-    resampled = resample(panel, uncertainty, correlations.are_clear, seeds[2])
-    worth = _worth(panel, correlations, resampled, without)
+    # where no dependence is found, no pair is said to depend either
+    seem_independent = independence is None or independence >= _REJECTED
+    seem_independent = seem_independent and not any(test.named for test in tests)
+    are_clear = correlations.are_clear & (not seem_independent)
+    clear = correlations.clear(are_clear)
+    resampled = resample(panel, uncertainty, are_clear, seeds[2])
+    worth = _worth(panel, correlations, clear, resampled, without)
     calibration = _calibration(panel, uncertainty, fit, worth["effective_votes"])
     # where voters of many classes share more than the model knows, it is far too sure of its labels
     doubted = panel.n_classes > 2 and fit is not None and fit < _REJECTED
     tempered = panel.calibrated(calibration) if doubted else None
     expected = _expectations(panel, uncertainty, resampled.optimism, tempered)
     expected = _on_real_panels(panel, expected, without)
-    clear = correlations.clear()
-    seem_independent = independence is not None and independence >= _REJECTED
     public = named_groups(panel, tests)
     for name in ("one_more", "one_more_interval"):  # of the groups that are named, by their place
         of_model = worth[name]
@@ -182,7 +190,7 @@ def diagnose(
         use=use,
         advice=" ".join([advice, *remarks(panel, wrong_alike)]),
         at_risk=panel.fitted.at_risk,
-        dependence=dependence(panel, tests, independence),
+        dependence=dependence(panel, public, tests, independence),
         voters=panel.names,
         families=families_of(panel.names, families_shown(families, panel.names, panel.columns)),
         classes=tuple(str(label) for label in panel.fitted.classes.tolist()),
@@ -301,9 +309,13 @@ def _on_real_panels(
     found = {}
     for name, row in expected.items():
         way = "Dawid-Skene" if flat and name == "combined" else name
-        ends = known.of_labels(way, row.balanced_accuracy, majority, n_classes)
+        own = row.balanced_accuracy if row.printed is None else row.printed
+        ends = known.of_labels(way, own, majority, n_classes)
         held = known.comparisons["majority vote" if name == "combined" else name].held
         found[name] = row._replace(interval=ends, held=None if flat else held)
+    for name in panel.labels.keys() & found.keys():
+        if panel.differ("combined", name) < SAME_LABELS:
+            found[name] = found[name]._replace(interval=found["combined"].interval)
     return found
 
 
@@ -324,46 +336,76 @@ def _expectations(
 ) -> dict[str, Expectation]:
     """Return what is expected of each way to label.
 
+    Of a voter it is what its reported rates say, so that no table contradicts another. Other ways lose as much of
+    the optimism of the combined labels as they share with these, so that the same labels have the same figure.
     ``tempered`` is the posterior that expectations are taken under, if not that of the model, which thinks too well
     of what it chose itself.
     """
     posterior, counts = panel.belief if tempered is None else tempered, panel.table.counts
-    best = int(panel.voters[int(np.argmax(single_accuracies(panel.core_codes, posterior, counts)))])
+    singles = _alone_on_all_items(panel)
+    best = int(panel.voters[int(np.argmax(singles))])
     labels = dict(panel.labels)
     if panel.free_fit.model.n_groups == len(panel.voters) and isinstance(panel.model, DawidSkene):
         del labels["Dawid-Skene"]  # it is the model itself
     ways = {**labels, "voter thought best": panel.table.codes[:, best].astype(np.int64)}
     stacked = np.stack(list(ways.values()))
     centres, covariance = uncertainty.expected_accuracies(stacked)
-    chosen_by_itself = {"combined": optimism[0], "voter thought best": optimism[1]} if tempered is None else {}
     expected = {}
     for row, (name, way) in enumerate(zip(ways, stacked, strict=True)):
-        own = chosen_by_itself.get(name, 0.0)
-        value = max(expected_balanced_accuracy(way, posterior, counts) - own, (own > 0) / panel.n_classes)
+        alone = name == "voter thought best"
+        own = optimism[1] if alone else optimism[0] * shared_doubt(way, labels["combined"], posterior, counts)
+        own = own if tempered is None else 0.0
+        value = singles.max() if alone else expected_balanced_accuracy(way, posterior, counts) - own
+        value = max(float(value), (own > 0) / panel.n_classes)
         middle = value if panel.centred_on_report or tempered is not None else centres[row] - own
         low, high = interval(middle, np.sqrt(covariance[row, row] + own**2), value)
-        single = (panel.names[best], best) if name == "voter thought best" else ()
-        expected[name] = Expectation(name, value, None, (float(low), float(high)), None, *single)
+        expected[name] = Expectation(
+            name,
+            value,
+            None,
+            (float(low), float(high)),
+            voter=panel.names[best] if alone else None,
+            column=best if alone else None,
+            printed=None if panel.said is None else expected_balanced_accuracy(way, panel.said.printed, counts),
+        )
     return expected
 
 
+def _alone_on_all_items(panel: PanelVotes) -> NDArray[np.float64]:
+    """Return the balanced accuracy of every core voter that is to label all items, by its reported rates.
+
+    It guesses where it does not vote.
+    """
+    accuracy = panel.fitted.recalls.mean(axis=1)[panel.voters]
+    voted = panel.table.counts @ (panel.core_codes >= 0) / panel.table.n_items
+    return voted * accuracy + (1 - voted) / panel.n_classes
+
+
 def _worth(
-    panel: PanelVotes, correlations: Correlations, resampled: Resampled, without: dict[str, str]
+    panel: PanelVotes,
+    correlations: Correlations,
+    clear: Correlations,
+    resampled: Resampled,
+    without: dict[str, str],
 ) -> dict[str, Any]:
     """Return the effective votes with intervals, normal on the log scale.
 
     If no correlation is clear, the lower end is what the voters would be worth if every two of them had the largest
     correlation that their mean allows.
     """
-    clear, groups, widened = correlations.clear(), panel.free_fit.model.groups, np.sqrt(panel.overdispersion)
+    groups, widened = panel.free_fit.model.groups, np.sqrt(panel.overdispersion)
     values = np.array([effective_votes(of) for of in (*clear.by_class, clear.pooled)])
     ends = _log_interval(*correlations.effective_votes_beside_chance(), resampled.worth, widened)
     ends = np.stack([np.minimum(ends[:, 0], values), np.maximum(ends[:, 1], values)], axis=-1)
     ends = ends.clip(1.0, len(panel.voters))
     least = correlations.least_effective_votes(_Z * widened)
-    ends[:, 0] = np.where(values >= len(panel.voters), np.minimum(ends[:, 0], least), ends[:, 0])
+    alone = values >= len(panel.voters)
+    ends[:, 0] = np.where(alone, np.minimum(ends[:, 0], least), ends[:, 0])
     own = uniqueness(clear.pooled)
-    of_voters = panel.shared_among_copies(_log_interval(own, 0.0, resampled.uniqueness, widened).clip(0.0, 1.0))
+    of_voters = _log_interval(own, 0.0, resampled.uniqueness, widened).clip(0.0, 1.0)
+    if alone[-1]:  # what all may share, each may
+        of_voters[:, 0] = np.minimum(of_voters[:, 0], least[-1] / len(panel.voters))
+    of_voters = panel.shared_among_copies(of_voters)
     gains = one_more(clear.pooled, groups)
     reach = _Z * widened * resampled.one_more.std(axis=0, ddof=1)
     of_groups = np.array(list(gains.values()))[:, None] + np.outer(reach, [-1.0, 1.0])

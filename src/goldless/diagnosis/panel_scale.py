@@ -15,22 +15,24 @@ def on_one_scale(model: Any, panels: Iterable[Panel], expected: float) -> list[P
     """Return panels whose accuracies can be compared with that of the combined labels of all voters.
 
     A model thinks too well of panels that it chose itself. What is expected of all voters has been corrected for it,
-    so every panel loses, or gains, what all voters together do; panels keep their order.
+    so what every panel has above chance changes by the same factor; panels keep their order and their side of chance.
 
     ``expected``: balanced accuracy expected of the combined labels of all voters.
     """
     fitted: Fitted = model.fitted_
     (whole,) = judge_panels(fitted, [range(fitted.n_voters)])
-    shift = expected - whole.balanced_accuracy
+    scale = whole.balanced_accuracy, expected, 1 / fitted.n_classes
     return [
         replace(
             panel,
-            balanced_accuracy=_share(panel.balanced_accuracy + shift),
-            vote_accuracy=_share(panel.vote_accuracy + shift),
+            balanced_accuracy=rescaled(panel.balanced_accuracy, *scale),
+            vote_accuracy=rescaled(panel.vote_accuracy, *scale),
         )
         for panel in panels
     ]
 
 
-def _share(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
+def rescaled(accuracy: float, of_all: float, expected: float, chance: float) -> float:
+    """Return an accuracy on a scale on which that of all voters is what is expected of them, and chance is chance."""
+    factor = max(expected - chance, 0.0) / max(of_all - chance, 1e-9)
+    return min(max(chance + factor * (accuracy - chance), 0.0), 1.0)

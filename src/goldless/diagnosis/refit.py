@@ -307,9 +307,6 @@ class PanelVotes:
     @cached_property
     def belief(self) -> NDArray[np.float64]:
         """Pr(Y | votes) of every pattern that expectations are taken under."""
-        if self.said is not None:
-            certain = np.eye(self.n_classes)[self.known.labels]
-            return np.where((self.known.labels >= 0)[:, None], certain, self.said.printed)
         return self.posterior if self.centred_on_report else self.scores.model.posterior(self.scores.codes)
 
     @cached_property
@@ -347,6 +344,10 @@ class PanelVotes:
             "Dawid-Skene": flat,
             "majority vote": vote,
         }
+
+    def differ(self, one: str, other: str) -> float:
+        """Return on what share of the items two ways to label differ."""
+        return float(self.table.counts @ (self.labels[one] != self.labels[other]) / self.table.n_items)
 
     def _codes_of(self, labels: NDArray) -> NDArray[np.int64]:
         """Return labels as codes."""

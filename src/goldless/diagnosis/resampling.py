@@ -69,7 +69,7 @@ def resample(
     than to the model at hand (Efron 1983). The effective votes count with the correlations that are clear on the
     items at hand: which of the others pass for clear varies far more among resamples than among samples.
     """
-    scores, counts = panel.scores, panel.table.counts
+    scores, counts, dependent = panel.scores, panel.table.counts, bool(are_clear.any())
     n_resamples = _WORTH_RESAMPLES if panel.n_classes == 2 else _WORTH_RESAMPLES_OF_MANY
     drawn = rng.poisson(counts, (n_resamples, len(counts)))
     steps = np.zeros((n_resamples, scores.n_parameters))
@@ -90,7 +90,8 @@ def resample(
         optimism.append(np.subtract(seen_by_itself, [expected_balanced_accuracy(way, now, counts) for way in chosen]))
         correlations = within_class_correlations(panel.core_codes, resampled, posterior)
         total, squares = total + correlations.pooled, squares + correlations.pooled**2
-        same, clear = correlations.clear(are_clear), correlations.clear()
+        same = correlations.clear(are_clear)
+        clear = correlations.clear() if dependent else same
         worth.append([effective_votes(of) for of in (*same.by_class, same.pooled)])
         own.append(uniqueness(clear.pooled))
         more.append(list(one_more(clear.pooled, panel.free_fit.model.groups).values()))

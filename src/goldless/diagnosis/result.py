@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goldless.diagnosis.panel_scale import rescaled
 from goldless.diagnosis.reference_class import reference_class
 from goldless.errors import renamed
 from goldless.fitting.calibration import Calibration
@@ -51,6 +52,8 @@ class Expectation(NamedTuple):
         combined labels, than the majority vote. As good counts half.
     voter, column : str, int or None
         Name and column of the voter thought best.
+    printed : float or None
+        Of votes that are numbers: what the printed probabilities expect, by which real panels are alike.
     """
 
     method: str
@@ -60,6 +63,7 @@ class Expectation(NamedTuple):
     held: float | None = None
     voter: str | None = None
     column: int | None = None
+    printed: float | None = None
 
 
 class OtherGrouping(NamedTuple):
@@ -382,8 +386,16 @@ class Diagnosis(Shown):
         known, n_classes = reference_class(len(self.classes), self.auc is not None), len(self.classes)
         if "panel" not in known.claims:
             return None, None
-        ends = known.of_labels("panel", balanced_accuracy, majority.balanced_accuracy, n_classes)
+        own = self.as_printed(balanced_accuracy)
+        ends = known.of_labels("panel", own, majority.balanced_accuracy, n_classes)
         return ends, known.comparisons["panel"].held
+
+    def as_printed(self, balanced_accuracy: float) -> float:
+        """Return what real panels are alike by: of numbers, what printed probabilities expect of the same panel."""
+        combined = self.expectation("combined")
+        if combined.printed is None:
+            return balanced_accuracy
+        return rescaled(balanced_accuracy, combined.balanced_accuracy, combined.printed, 1 / len(self.classes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, strings, lists and dictionaries; what is not a number is None."""

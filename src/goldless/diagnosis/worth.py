@@ -53,23 +53,21 @@ def expected_balanced_accuracy(
     return float((right / np.maximum(items.sum(axis=0), 1e-300)).mean())
 
 
-def expected_of_panel(
+def shared_doubt(
     labels: NDArray[np.integer],
     combined: NDArray[np.integer],
     posterior: NDArray[np.float64],
     counts: NDArray[np.integer],
-    expected: float,
 ) -> float:
-    """Return the balanced accuracy expected of a panel, on the scale of what is expected of the combined labels.
+    """Return how much of the optimism about the combined labels goes for other labels, between 0 and 1.
 
-    The model that judges the panel chose it: what the combined labels lose for this reason, the panel loses too.
-
-    ``labels`` and ``combined`` (n_patterns,): codes of the labels by the panel and by all voters; ``posterior`` and
-    ``counts`` (n_patterns, n_classes): Pr(Y | votes), and items with each pattern; ``expected``: balanced accuracy
-    expected of the combined labels, optimism taken out.
+    The model is too sure of its own label where it doubts; on an item that is labelled otherwise it is too sure that
+    this is wrong. So items count by their doubt: for, if labelled alike, and else against.
     """
-    seen, of_all = (expected_balanced_accuracy(codes, posterior, counts) for codes in (labels, combined))
-    return seen - of_all + expected
+    doubt = counts * (1 - posterior.max(axis=1))
+    same = np.where(labels == combined, 1.0, -1.0)
+    total = float(doubt.sum())
+    return max(float(doubt @ same) / total, 0.0) if total > 0 else float((same > 0).all())
 
 
 def single_accuracies(

@@ -29,18 +29,8 @@ class OracleCI(VoteEstimator):
     ----------
     decision : {"ml", "map"}, default="ml"
         "ml" takes the larger likelihood, "map" the more probable class.
-    missing, positive : label, optional
-        A label that means "no vote", and the label to call positive.
-    classes : array-like of label, optional
-        Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
-    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
-        What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
-        numbers" in the documentation). "auto" looks at them.
-    lower_is_positive : bool or list of voters, optional
-        Voters, by name or column number, that mean positive by low numbers; True for all.
-    positive_from : float, optional
-        The smallest number that means positive: the user's own cut.
+    missing, positive, classes, kind, lower_is_positive, positive_from : optional
+        How votes are read: as of :class:`~goldless.LatentSML`.
 
     Attributes
     ----------
@@ -103,18 +93,8 @@ class OracleLatent(VoteEstimator):
         The model the votes were drawn from.
     decision : {"ml", "map"}, default="ml"
         "ml" takes the larger likelihood, "map" the more probable class.
-    missing, positive : label, optional
-        A label that means "no vote", and the label to call positive.
-    classes : array-like of label, optional
-        Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
-    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
-        What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
-        numbers" in the documentation). "auto" looks at them.
-    lower_is_positive : bool or list of voters, optional
-        Voters, by name or column number, that mean positive by low numbers; True for all.
-    positive_from : float, optional
-        The smallest number that means positive: the user's own cut.
+    missing, positive, classes, kind, lower_is_positive, positive_from : optional
+        How votes are read: as of :class:`~goldless.LatentSML`.
 
     Attributes
     ----------

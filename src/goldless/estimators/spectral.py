@@ -35,18 +35,8 @@ class SpectralMetaLearner(VoteEstimator):
         How many pseudo-items hold the class balance near one half in EM; see :class:`~goldless.LatentSML`.
     max_iter, tol : int, float
         When EM stops: after ``max_iter`` iterations, or a gain of at most ``tol`` per item.
-    missing, positive : label, optional
-        A label that means "no vote", and the label to call positive.
-    classes : array-like of label, optional
-        Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
-    kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
-        What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
-        numbers" in the documentation). "auto" looks at them.
-    lower_is_positive : bool or list of voters, optional
-        Voters, by name or column number, that mean positive by low numbers; True for all.
-    positive_from : float, optional
-        The smallest number that means positive: the user's own cut.
+    missing, positive, classes, kind, lower_is_positive, positive_from : optional
+        How votes are read: as of :class:`~goldless.LatentSML`.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ class Questions(Shown):
                 f"N{agreed[1:]}, but on panels like this labels failed more often: label at least {self.enough} of "
                 "these items before you use the labels."
             )
-        return f"Nothing is open: {agreed}. Labels of these items would help most all the same."
+        return f"N{agreed[1:]}. Labels of these items would help most all the same."
 
     @property
     def item_names(self) -> list[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from goldless.fitting.fitted import Fitted
 from goldless.kernels.number_codes import count_by_parent, mean_by_group
+from goldless.kernels.threads import one_linear_algebra_thread
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.ordered import Ordered, midranks_of, share_above
 from goldless.maths.tree import TreeModel
@@ -171,6 +172,7 @@ class Separation(NamedTuple):
         return n_items >= _ENOUGH_ITEMS and self.value - _ONE_SIDED * self.error >= _TWO_CLASSES
 
 
+@one_linear_algebra_thread()
 def scale_or_classes(
     ratio: NDArray[np.float64], posterior: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> Separation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import c_ssize_t
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +63,17 @@ class LabelTable:
             return replace(chosen, voters=names, items=self.items)
         ((_, values),) = self.blocks()
         return replace(table_of_array(values[:, list(columns)], items=self.items), voters=names)
+
+    def values(self) -> list[NDArray]:
+        """Return the votes, block by block; of what Arrow keeps once for all rows each value once."""
+        if self.arrow is None:
+            return [values for _, values in self.blocks()]
+        return [
+            np.array([*distinct_in(column), None], dtype=object)[:-1]
+            if pa.types.is_dictionary(column.type)
+            else column.drop_null().to_numpy()
+            for column in self.arrow.columns
+        ]
 
     def labels(self) -> set:
         """Return the distinct labels, missing ones perhaps among them."""
@@ -230,15 +242,42 @@ def arrow_table(X: Any) -> pa.Table | None:
 
 
 def _series_array(series: Any) -> pa.Array:
-    """Return a column of pandas; of objects that are all text each text once, which takes half the time."""
-    if str(series.dtype) == "object":
+    """Return a column of pandas; of objects that are all text each text once, which takes half the time or less."""
+    if str(series.dtype) == "object" or getattr(series.dtype, "storage", "") == "python":
+        series = series.astype(object)
         try:
-            codes, texts = series.factorize()
+            codes, texts = _same_objects(series.to_numpy()) or series.factorize()
         except TypeError:  # what cannot be hashed, such as lists
             return pa.array(series, from_pandas=True)
         if len(texts) and all(type(text) is str for text in texts):
             return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=codes < 0), pa.array(texts))
     return pa.array(series, from_pandas=True)
+
+
+def _same_objects(values: NDArray) -> tuple[NDArray[np.int8], list[str]] | None:
+    """Return numbers of texts, -1 for none, and the texts, if a few objects make up a column; None otherwise.
+
+    A text that comes again mostly is the same object again, and where objects lie is compared faster than hashed.
+    """
+    if not len(values) or len(set(map(id, values[:_FEW_ROWS]))) > _FEW:
+        return None
+    held = np.ascontiguousarray(values)
+    place = np.ctypeslib.as_array((c_ssize_t * len(held)).from_address(held.ctypes.data))
+    codes, rest = np.zeros(len(held), dtype=np.int8), np.ones(len(held), dtype=bool)
+    texts: dict[str, int] = {}
+    for _ in range(_FEW + 1):
+        if not rest.any():
+            return codes, list(texts)
+        value = held[rest.argmax()]
+        same = place == id(value)
+        if type(value) is str:
+            codes += same.view(np.int8) * np.int8(texts.setdefault(value, len(texts)))
+        elif value is None or (type(value) is float and value != value):
+            codes -= same.view(np.int8)
+        else:
+            return None
+        rest ^= same
+    return None
 
 
 def without_views(X: Any) -> pa.Table:
@@ -250,6 +289,7 @@ def without_views(X: Any) -> pa.Table:
 
 
 _FEW = 6  # labels that are found by comparing all votes with each, which is several times faster than hashing
+_FEW_ROWS = 64  # that show whether labels may be so few
 
 
 def _hashed(column: pa.ChunkedArray) -> pa.ChunkedArray:

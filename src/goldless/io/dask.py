@@ -19,7 +19,6 @@ from goldless.io.long_stream import LongFrames, LongInput, MakeRows, clash, line
 from goldless.io.merge import (
     Grouped,
     LongNames,
-    LongTitles,
     arrange_rows,
     cut_rows,
     group_lines,
@@ -319,12 +318,12 @@ class MergedOnCluster:
 
 
 def merge_on_cluster(
-    client: Any, table: LongInput, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
+    client: Any, table: LongInput, symbols: Callable[[LongNames], NDArray[np.int8]]
 ) -> tuple[LongNames, MergedOnCluster]:
     """Merge a long table by item on a cluster: lines and rows go from worker to worker, and only names come here."""
     run, table = _OnCluster(client), table.by_row_group()
     bare, submit = replace(table, pieces=[]), partial(client.submit, pure=False)
-    found = client.gather([run.start(partial(_names_in, bare, titles), piece) for piece in table.pieces])
+    found = client.gather([run.start(partial(_names_in, bare), piece) for piece in table.pieces])
     names = reduce(LongNames.joined, found, LongNames.none())
     n_parts = max(n_parts_for(names.n_lines), len(client.scheduler_info()["workers"]))
     first_lines = np.cumsum([0, *(part.n_lines for part in found)]).tolist()
@@ -332,7 +331,7 @@ def merge_on_cluster(
         raise VotesError("empty", f"{table.name} has no rows", where={"file": table.name})
     known = client.scatter(names)
     split = [
-        submit(_split_frame, bare, titles, known, run.start(_same, piece), first_line, n_parts)
+        submit(_split_frame, bare, known, run.start(_same, piece), first_line, n_parts)
         for piece, part, first_line in zip(table.pieces, found, first_lines, strict=False)
         if part.n_lines
     ]
@@ -355,19 +354,17 @@ def _same(piece: Any) -> Any:
     return piece
 
 
-def _names_in(table: LongInput, titles: LongTitles, piece: Any) -> LongNames:
+def _names_in(table: LongInput, piece: Any) -> LongNames:
     names = LongNames.none()
-    for lines in lines_of(table, titles, [piece]):
+    for lines in lines_of(table, [piece]):
         names.add(lines)
     return names
 
 
-def _split_frame(
-    table: LongInput, titles: LongTitles, names: LongNames, piece: Any, first_line: int, n_parts: int
-) -> list[Any]:
+def _split_frame(table: LongInput, names: LongNames, piece: Any, first_line: int, n_parts: int) -> list[Any]:
     """Split the lines of a piece by their items."""
     found = []
-    for lines in lines_of(table, titles, [piece]):
+    for lines in lines_of(table, [piece]):
         found.append(split_lines(lines.coded(names, first_line), n_parts))
         first_line += len(lines.items)
     return [pa.concat_tables(parts) for parts in zip(*found, strict=True)]

@@ -23,7 +23,6 @@ from goldless.io.merge import (
     Grouped,
     LongLines,
     LongNames,
-    LongTitles,
     arrange_rows,
     batches_of_lines,
     cut_rows,
@@ -232,7 +231,7 @@ def long_source(files: LongInput, before: LongTable | None, client: Any) -> Long
         found.extend((labels, positions[:, 0], notes))
         return positions[:, 0]
 
-    names, merged = merge(files, titles_of(files), symbols)
+    names, merged = merge(files, symbols)
     labels, symbol_of, joined = found
     voters = [] if names.voters.values is None else names.voters.values.to_pylist()
     refuse_wrong_guess(files, files.roles, files.options, files.name, merged.n_items, voters, names.n_said)
@@ -240,20 +239,11 @@ def long_source(files: LongInput, before: LongTable | None, client: Any) -> Long
     return LongTable(files, names, labels, symbol_of, merged, tuple(notes))
 
 
-def titles_of(files: LongInput) -> LongTitles:
-    """Return the columns that are read."""
-    roles = files.roles
-    assert roles.item is not None
-    assert roles.voter is not None
-    assert roles.label is not None
-    return LongTitles(roles.item, roles.voter, roles.label, files.options.truth)
-
-
-def lines_of(table: LongInput, titles: LongTitles, pieces: Sequence[Any]) -> Iterator[LongLines]:
+def lines_of(table: LongInput, pieces: Sequence[Any]) -> Iterator[LongLines]:
     """Yield the lines of some pieces, many at a time."""
-    lines = (
-        LongLines.of(batch, titles, table.name) for piece in pieces for batch in table.batches(piece, titles.used)
-    )
+    titles = (table.roles.item, table.roles.voter, table.roles.label, table.options.truth)
+    used = [title for title in dict.fromkeys(titles) if title]
+    lines = (LongLines.of(batch, titles, table.name) for piece in pieces for batch in table.batches(piece, used))
     return batches_of_lines(lines, LINES_OF_A_PART // 4)
 
 
@@ -324,13 +314,11 @@ class _Runs:
                 yield [table]
 
 
-def _merge_here(
-    files: LongInput, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
-) -> tuple[LongNames, MergedFile]:
+def _merge_here(files: LongInput, symbols: Callable[[LongNames], NDArray[np.int8]]) -> tuple[LongNames, MergedFile]:
     """Merge files by item in a temporary folder, in memory that their number of lines does not change."""
     folder = Path(tempfile.mkdtemp(prefix="goldless-"))
     try:
-        names, merged = _merge_in(folder, files, titles, symbols)
+        names, merged = _merge_in(folder, files, symbols)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -339,11 +327,11 @@ def _merge_here(
 
 
 def _merge_in(
-    folder: Path, files: LongInput, titles: LongTitles, symbols: Callable[[LongNames], NDArray[np.int8]]
+    folder: Path, files: LongInput, symbols: Callable[[LongNames], NDArray[np.int8]]
 ) -> tuple[LongNames, MergedFile]:
     names, n_parts = LongNames.none(), n_parts_for(files.n_lines)
     split = _Runs(folder, "lines", n_parts)
-    for lines in lines_of(files, titles, files.pieces):
+    for lines in lines_of(files, files.pieces):
         first_line = names.n_lines
         names.add(lines)
         split.write(split_lines(lines.coded(names, first_line), n_parts))

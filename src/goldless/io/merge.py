@@ -117,21 +117,6 @@ def _hashes(values: Any) -> NDArray[np.uint64]:
 # -- the steps ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class LongTitles:
-    """The columns of a long table; ``truth`` may be None."""
-
-    item: str
-    voter: str
-    label: str
-    truth: str | None = None
-
-    @property
-    def used(self) -> list[str]:
-        """All columns that are read."""
-        return list(dict.fromkeys(title for title in (self.item, self.voter, self.label, self.truth) if title))
-
-
 @dataclass(eq=False)
 class LongNames:
     """The voters, labels and true labels of a long table, as they come."""
@@ -188,13 +173,9 @@ class LongLines:
     truths: Any = None
 
     @classmethod
-    def of(cls, table: Any, titles: LongTitles, name: str) -> LongLines:
-        """Return the columns of a table or record batch."""
-        found = [
-            None if title is None else plain_column(title, table.column(title), name)
-            for title in (titles.item, titles.voter, titles.label, titles.truth)
-        ]
-        return cls(*found)
+    def of(cls, table: Any, titles: Sequence[str | None], name: str) -> LongLines:
+        """Return the columns of items, voters, labels and perhaps truth of a table or record batch."""
+        return cls(*(None if t is None else plain_column(t, table.column(t), name) for t in titles))
 
     def coded(self, names: LongNames, first_line: int) -> Any:
         """Return items, numbers of voters and labels, and line numbers; lines without an item are left out."""

@@ -57,7 +57,7 @@ def kinds_in(table: LabelTable, rules: LabelRules) -> tuple[str, ...] | None:
 
 def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
     """Return what votes look like: one kind for all voters, or one for each."""
-    blocks = [values for _, values in table.blocks()]
+    blocks = table.values()
     if any(values.dtype.kind not in "iufO" for values in blocks):
         return "labels"
     if all(values.dtype.kind == "f" for values in blocks):

@@ -154,24 +154,21 @@ class VoteStream:
         ``bins`` are those of a fit, by which numbers are coded.
         """
         rules = rules.besides(self._options.rules)
+        options = replace(self._options, rules=rules)
         known = None if bins is None else NumberAlphabet.of(rules.classes, bins, rules)  # type: ignore[arg-type]
         if isinstance(self.source, str | os.PathLike):
-            return self._open_files(replace(self._options, rules=rules), bins, rules.classes)
+            return self._open_files(options, bins)
         if is_dask(self.source):
             from goldless.io.dask import long_frames, open_dask, running_client
 
-            options = replace(self._options, rules=rules)
             frames = None if bins is not None else long_frames(self.source, options)
             if frames is not None:
                 return self._open_long(frames, options, self.client or running_client())
             return open_dask(self.source, self.client, rules, known, self.memory_limit, self._progress)
         if is_spark(self.source):
-            from goldless.io.spark import Columns, open_spark
+            from goldless.io.spark import open_spark
 
-            said = self._options
-            no_votes = said.ignore if said.truth is None else said.ignore | {said.truth}
-            columns = Columns(said.item, said.voter, said.label, said.id_column, no_votes)
-            return open_spark(self.source, columns, rules, known, self._progress)
+            return open_spark(self.source, options, known, self._progress)
         return self._open_blocks(rules, known)
 
     def find_rows(self, items: Iterable[Any]) -> dict[Any, int]:
@@ -199,7 +196,7 @@ class VoteStream:
         found = votes.find_rows(names) if isinstance(votes, VoteSource) else find_items(votes, names)
         return {names[name]: row for name, row in found.items()}
 
-    def _open_files(self, options: ReadOptions, bins: Bins | None, classes: Any) -> VoteSource | Votes:
+    def _open_files(self, options: ReadOptions, bins: Bins | None) -> VoteSource | Votes:
         reader = self._reader
         files = understand(self.source, options, reader)
         if isinstance(files, LongFiles):
@@ -212,7 +209,10 @@ class VoteStream:
         if files is None:
             found = read_table(self.source, options)
             self._say(found.notes)
-            return found.votes if bins is None else encode_by_bins(found.votes, options.rules, classes, bins)
+            if bins is None:
+                return found.votes
+            assert options.rules.classes is not None  # those of the fit
+            return encode_by_bins(found.votes, options.rules, options.rules.classes, bins)
         self._say(files.notes)
         # what is no voter stays none, also where labels are looked at in another way, as by a fitted model
         self._options = replace(self._options, ignore=self._options.ignore | files.left_out)

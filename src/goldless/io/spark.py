@@ -13,6 +13,8 @@ from goldless.errors import VotesError
 from goldless.io.encode import columns_of, labels_in
 from goldless.io.numbers import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table
+from goldless.io.readers.base import Progress
+from goldless.io.roles import ReadOptions
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import Levels, NumberAlphabet
 from goldless.votes.rows import Beside, Rows
@@ -22,34 +24,19 @@ from goldless.votes.spark import SparkEngine, mapped, packed_rows, results_in_ba
 _ROWS_LOOKED_AT = 10_000
 
 
-@dataclass(frozen=True)
-class Columns:
-    """What the columns of a frame are, as far as the user says it."""
-
-    # item, voter, label: columns of a long frame: all three, or none
-    item: str | None = None
-    voter: str | None = None
-    label: str | None = None
-    id_column: str | None = None  # column of a wide frame that names the items
-    ignore: frozenset[str] = frozenset()  # columns that are no votes
-
-
 def open_spark(
-    frame: Any,
-    columns: Columns,
-    rules: LabelRules,
-    known: NumberAlphabet | None,
-    progress: Callable[[float], None] | None,
+    frame: Any, options: ReadOptions, known: NumberAlphabet | None, progress: Progress | None
 ) -> VoteSource:
     """Return a DataFrame of Spark as a source; its rows stay where Spark has them."""
-    item = columns.id_column
-    if columns.item is not None or columns.voter is not None or columns.label is not None:
-        frame, item = _wide(frame, columns), columns.item
+    item, rules = options.id_column, options.rules
+    if options.item is not None or options.voter is not None or options.label is not None:
+        frame, item = _wide(frame, options), options.item
+    ignored = options.ignore if options.truth is None else options.ignore | {options.truth}
     titles = list(frame.columns)
-    for name in (item, *sorted(columns.ignore)):
+    for name in (item, *sorted(ignored)):
         if name is not None:
             _place(titles, name)
-    chosen = [number for number, title in enumerate(titles) if title != item and title not in columns.ignore]
+    chosen = [number for number, title in enumerate(titles) if title != item and title not in ignored]
     names = None if item is None else f"c{_place(titles, item)}"
     frame = _renamed(frame).select(*([] if names is None else [names]), *(f"c{number}" for number in chosen))
     votes = frame.select(*(f"c{number}" for number in chosen))
@@ -83,21 +70,21 @@ def _renamed(frame: Any) -> Any:
     return frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
 
 
-def _wide(frame: Any, columns: Columns) -> Any:
+def _wide(frame: Any, options: ReadOptions) -> Any:
     """Return one row an item, sorted, and one column a voter of a frame with one row a vote."""
     from pyspark.sql import functions
 
-    if columns.item is None or columns.voter is None or columns.label is None:
+    if options.item is None or options.voter is None or options.label is None:
         raise VotesError("columns", "a long frame has three columns: item, voter and label")
     titles = list(frame.columns)
-    item, voter, label = (f"c{_place(titles, name)}" for name in (columns.item, columns.voter, columns.label))
+    item, voter, label = (f"c{_place(titles, name)}" for name in (options.item, options.voter, options.label))
     votes = _renamed(frame).select(item, voter, label)
     twice = votes.groupBy(item, voter).count().where("count > 1").limit(1).collect()
     if twice:
         who, what = twice[0][voter], twice[0][item]
         raise VotesError("duplicate", f"{who!r} votes more than once on {what!r}", where={"item": what, "voter": who})
     answers = votes.groupBy(item).pivot(voter).agg(functions.first(label)).orderBy(item)
-    return answers.toDF(columns.item, *answers.columns[1:])
+    return answers.toDF(options.item, *answers.columns[1:])
 
 
 def _alphabet(votes: Any, first: Any, voters: NDArray | None, rules: LabelRules) -> Alphabet:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goldless.kernels.threads import row_chunks
+
+_ENTRIES_AT_ONCE = 1 << 20
+
 
 def as_square(matrix: ArrayLike) -> NDArray[np.float64]:
     """Return a float64 copy of a symmetric matrix with a zero diagonal, or say what is wrong with it."""
@@ -15,9 +19,15 @@ def as_square(matrix: ArrayLike) -> NDArray[np.float64]:
     if not np.isfinite(square).all():
         i, j = np.argwhere(~np.isfinite(square))[0]
         raise ValueError(f"the matrix is not finite at ({i}, {j})")
-    if not np.allclose(square, square.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(square).max(initial=0)))):
+    least = 1e-12 * max(1.0, float(square.max(initial=0)), -float(square.min(initial=0)))
+    if not all(np.allclose(square[rows], square.T[rows], rtol=1e-9, atol=least) for rows in matrix_rows(len(square))):
         raise ValueError("the matrix is not symmetric")
     return square
+
+
+def matrix_rows(n_voters: int) -> list[slice]:
+    """Return rows of a matrix over voters to work on at a time: what is made on the way is as large again."""
+    return row_chunks(n_voters, max(_ENTRIES_AT_ONCE // max(n_voters, 1), 1))
 
 
 def as_groups(groups: ArrayLike, n_voters: int) -> NDArray[np.int64]:

@@ -89,7 +89,11 @@ def _pivoted_labels(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """Assign rows to k representative rows chosen by QR with pivoting (Damle, Minden and Ying 2019)."""
     n_groups = points.shape[1]
     _, _, pivots = qr(points.T, pivoting=True)
-    left, _, right = svd(points[pivots[:n_groups]].T)
+    chosen = points[pivots[:n_groups]].T
+    try:
+        left, _, right = svd(chosen)
+    except np.linalg.LinAlgError:  # divide and conquer may not converge, iteration does
+        left, _, right = svd(chosen, lapack_driver="gesvd")
     return np.abs(points @ (left @ right)).argmax(axis=1)
 
 

@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 _CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
+_BY_CHANCE = 0.05  # largest share of chance among the correlations that are taken for clear
 _FEWEST_NEGATIVE = 20  # negative correlations that show how far chance goes (each pair counts twice)
+_LEAST_SUM = 0.5  # of correlations with all voters: of few common items, noise alone may bring it to zero and below
 _SMALLEST_VARIANCE = 1e-9
 _NEGLIGIBLE = 1e-6  # share of an item
 _LEAST_SUM = 0.5  # of a voter's correlations: below 1 where chance is taken out of none, or the mean would be too low
@@ -26,11 +28,29 @@ class Correlations(NamedTuple):
     @property
     def are_clear(self) -> NDArray[np.bool_]:
         """Which are clearly positive, of each class and then pooled, shape (n_classes + 1, n_voters, n_voters)."""
-        return self._stacked > _CLEARLY * self._chance
+        return self._stacked > self._limits[:, None, None] * self._chance
+
+    @property
+    def _limits(self) -> NDArray[np.float64]:
+        """Standard errors from which on correlations are clear, of each class and then pooled.
+
+        Two, or more where many pairs share few items and chance would make most of those beyond two: as many as
+        Benjamini and Hochberg (1995) ask for.
+        """
+        above = np.triu_indices(len(self.pooled), 1)
+        limits = []
+        for standard, items in zip(self._stacked / self._chance, self.items, strict=True):
+            n_pairs = max(int((items[above] > 1).sum()), 1)
+            beyond = -np.sort(-standard[above][standard[above] > _CLEARLY])
+            allowed = _BY_CHANCE * np.arange(1, len(beyond) + 1) / n_pairs
+            passed = int(np.flatnonzero(ndtr(-beyond) <= allowed).max(initial=-1)) + 1
+            asked = -ndtri(_BY_CHANCE * max(passed, 1) / n_pairs)
+            limits.append(_CLEARLY if passed == len(beyond) > 0 else max(_CLEARLY, float(asked)))
+        return np.array(limits)
 
     def clear(self, among: NDArray[np.bool_] | None = None) -> Correlations:
         """Return them with correlations that are negative, or may well be chance, set to zero; or all but some."""
-        kept = np.where(self.are_clear if among is None else among, self._stacked, 0.0)
+        kept = np.where(self.are_clear if among is None else among, self._stacked.clip(0.0), 0.0)
         kept[:, np.arange(len(self.pooled)), np.arange(len(self.pooled))] = 1.0
         return Correlations(kept[:-1], kept[-1], self.items)
 
@@ -48,7 +68,7 @@ class Correlations(NamedTuple):
         negative = standard < 0
         squares = (standard**2 * negative).sum(axis=(1, 2)) / np.maximum(negative.sum(axis=(1, 2)), 1)
         spread = np.sqrt(np.where(negative.sum(axis=(1, 2)) < _FEWEST_NEGATIVE, 1.0, squares)).clip(0.1, 1.0)
-        limit = _CLEARLY / spread
+        limit = self._limits / spread
         density, beyond = np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi), ndtr(-limit)
         mean, variance = spread * density, spread**2 * (limit * density + beyond - density**2)
         own = 1 / np.maximum((kept - mean[:, None, None] * chance).sum(axis=2), _LEAST_SUM)
@@ -156,7 +176,7 @@ def uniqueness(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> uniqueness(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     array([0.5, 0.5, 1. ])
     """
-    return 1 / correlation.sum(axis=1)
+    return 1 / np.maximum(correlation.sum(axis=1), _LEAST_SUM)
 
 
 def effective_votes(correlation: NDArray[np.float64]) -> float:

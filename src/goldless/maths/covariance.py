@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.maths.checks import matrix_rows
+
 _FEW_ITEMS = 100  # common items, below which their own variance is not believed
-_BLOCK = 1 << 20  # pairs of voters that are worked on at a time
 _PSEUDO_ITEMS = 5.0
 
 
@@ -87,9 +88,7 @@ def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | Non
     cast = np.einsum("aaii->ai", tables)
     share = cast / np.maximum(cast.sum(axis=0), 1)
     both, covariance, standard_error = (np.empty((n_voters, n_voters), dtype) for dtype in (np.int64, float, float))
-    rows_at_once = max(_BLOCK // max(n_voters, 1), 1)
-    for start in range(0, n_voters, rows_at_once):  # what is made on the way takes many times the memory
-        rows = slice(start, start + rows_at_once)
+    for rows in matrix_rows(n_voters):
         part = tables[:, :, rows]
         both[rows] = part.sum(axis=(0, 1))
         enough = both[rows] >= 2

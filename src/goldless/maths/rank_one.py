@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
 from goldless.kernels.covariance_fit import refit
-from goldless.maths.checks import as_groups, as_square
+from goldless.maths.checks import as_groups, as_square, matrix_rows
 from goldless.maths.covariance import CovarianceEstimate
 
 _TOL = 1e-10
@@ -70,7 +70,8 @@ def complete_rank_one(
     weight = active.astype(float) if weights is None else np.where(active, np.asarray(weights, float), 0.0)
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError("weights must be finite and not negative")
-    return _complete(np.where(weight > 0, matrix, 0.0), weight)
+    matrix[weight <= 0] = 0.0
+    return _complete(matrix, weight)
 
 
 def _complete(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -128,9 +129,12 @@ def _start(matrix: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[
     rows = matrix.sum(axis=1)
     sign = 1.0 if direction @ rows >= 0 else -1.0
     direction = sign * direction + 1e-3 * rows / max(float(np.linalg.norm(rows)), 1e-300)
-    product = np.outer(direction, direction)
-    scale = (weight * product * matrix).sum() / max((weight * product**2).sum(), 1e-300)
-    return np.ascontiguousarray(direction * np.sqrt(max(scale, 0.0)))
+    slope = power = 0.0
+    for rows in matrix_rows(len(matrix)):
+        product = np.outer(direction[rows], direction)
+        slope += (weight[rows] * product * matrix[rows]).sum()
+        power += (weight[rows] * product**2).sum()
+    return np.ascontiguousarray(direction * np.sqrt(max(slope / max(power, 1e-300), 0.0)))
 
 
 def residual(matrix: ArrayLike, groups: ArrayLike) -> Residual:
@@ -163,9 +167,12 @@ def residual(matrix: ArrayLike, groups: ArrayLike) -> Residual:
     across = groups[:, None] != groups[None, :]
     v_on = _complete(np.where(same, matrix, 0.0), same.astype(float))
     v_off = _complete(np.where(across, matrix, 0.0), across.astype(float))
-    fitted = np.where(same, np.outer(v_on, v_on), np.outer(v_off, v_off))
-    error = (fitted - matrix)[same | across]
-    return Residual(float(error @ error), v_on, v_off)
+    value = 0.0
+    for rows in matrix_rows(len(matrix)):
+        fitted = np.where(same[rows], np.outer(v_on[rows], v_on), np.outer(v_off[rows], v_off))
+        error = (fitted - matrix[rows])[same[rows] | across[rows]]
+        value += float(error @ error)
+    return Residual(value, v_on, v_off)
 
 
 def filled_covariance(estimate: CovarianceEstimate) -> NDArray[np.float64]:

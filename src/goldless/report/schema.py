@@ -1,4 +1,4 @@
-"""The JSON Schema of the summary, and its description for people, made of the classes of the summary."""
+"""The JSON Schema of the summary, made of its classes; docs/schema_page.py makes the page for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from goldless.report.summary import SCHEMA_VERSION, Summary
 
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
 def json_schema() -> dict[str, Any]:
@@ -44,19 +44,6 @@ def descriptions_of(kind: type) -> dict[str, str]:
     return {name: text.replace("``", "`").replace("None", "null") for name, text in said.items()}
 
 
-def schema_page() -> str:
-    """Return the tables of the documentation: one for each class of the summary."""
-    lines = []
-    for kind in parts_of(Summary):
-        hints, about = get_type_hints(kind), descriptions_of(kind)
-        title = "The summary" if kind is Summary else kind.__name__
-        lines += [f"### {title}", "", (kind.__doc__ or "").split("\n")[0], ""]
-        lines += ["| key | type | what |", "|---|---|---|"]
-        lines += [f"| `{entry.name}` | {_named(hints[entry.name])} | {about[entry.name]} |" for entry in fields(kind)]
-        lines.append("")
-    return "\n".join(lines)
-
-
 def _object(kind: type) -> dict[str, Any]:
     """Return the schema of a class: all its fields, each with what it means."""
     hints, about = get_type_hints(kind), descriptions_of(kind)
@@ -71,8 +58,8 @@ def _schema(hint: Any) -> dict[str, Any]:
     """Return the schema of a type."""
     if is_dataclass(hint):
         return {"$ref": f"#/$defs/{hint.__name__}"}  # type: ignore[union-attr]
-    if hint in _PLAIN:
-        return {"type": _PLAIN[hint]}
+    if hint in PLAIN:
+        return {"type": PLAIN[hint]}
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return {"anyOf": [_schema(one) for one in inner]}
@@ -91,19 +78,3 @@ def _classes_in(hint: Any) -> list[type]:
     if is_dataclass(hint):
         return [hint]  # type: ignore[list-item]
     return [kind for inner in get_args(hint) for kind in _classes_in(inner)]
-
-
-def _named(hint: Any) -> str:
-    """Return a type in words."""
-    if is_dataclass(hint):
-        return f"[{hint.__name__}](#{hint.__name__.lower()})"  # type: ignore[union-attr]
-    if hint in _PLAIN:
-        return _PLAIN[hint]
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return " or ".join(_named(one) for one in inner)
-    if origin is list:
-        return f"list of {_named(inner[0])}"
-    if origin is tuple:
-        return f"pair of {' and '.join(dict.fromkeys(_named(one) for one in inner))}"
-    return f"object of {_named(inner[1])}"

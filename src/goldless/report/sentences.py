@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from goldless.diagnosis.advice import SAME_LABELS
 from goldless.diagnosis.reference_class import ReferenceClass
+from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES
 from goldless.families import all_of_one
 from goldless.report.summary import DiagnosisPart, Expected, Group, Interval, PanelPart, Voter, VotesPart
 from goldless.words import listed, percent, shortened
@@ -55,11 +56,8 @@ class Facts:
 def headline(facts: Facts) -> str:
     """Return the answer in one sentence."""
     n_voters, worth = facts.votes.n_voters, facts.effective_votes
-    if n_voters < _FEW and not facts.groups:
-        are = "One voter is" if n_voters == 1 else f"{n_voters} voters are"
-        return f"{are} too few to see who echoes whom."
     tested = facts.diagnosis.independence_pvalue
-    if not facts.groups and (worth > _AS_GOOD_AS_ALL * n_voters or (tested is not None and tested >= _REJECTED)):
+    if not facts.groups and (n_voters < _FEW or worth > _AS_GOOD_AS_ALL * n_voters or (tested or 0.0) >= _REJECTED):
         return facts.diagnosis.dependence
     shown = f"{worth:.1f}" if worth < 9.95 else f"{worth:.0f}"
     low, high = facts.effective_votes_interval or (worth, worth)
@@ -72,7 +70,7 @@ def headline(facts: Facts) -> str:
 def in_short(facts: Facts) -> str:
     """Return the answer in a few words, to send on."""
     n_voters, worth = facts.votes.n_voters, facts.effective_votes
-    if n_voters < _FEW and not facts.groups:
+    if n_voters < FEWEST_TO_SEE_ECHOES and not facts.groups:
         return f"{n_voters} voter{'s' * (n_voters != 1)}: too few to see who echoes whom"
     if not facts.groups and worth > _AS_GOOD_AS_ALL * n_voters:
         return f"{n_voters} voters, no echo found"
@@ -161,7 +159,7 @@ def what_to_watch(facts: Facts) -> list[str]:
         found.append(f"Near-duplicates: {listed(duplicates, 3, str)}.")
     weak = [_all_of(names) for names in facts.diagnosis.weak_groups]
     if weak:
-        found.append(f"Weak dependence, used for labels or intervals only: {listed(weak, 3, str)}.")
+        found.append(f"Counted together in labels or intervals, though it may be chance: {listed(weak, 3, str)}.")
     if n_voters < 10 and groups:
         found.append(f"{n_voters} voters: treat groups as tentative.")
     if n_items < 5 * n_voters:

@@ -276,6 +276,11 @@ def _expected(row: Expectation, voters: list[Voter]) -> Expected:
 
 
 def _expected_of_panel(diagnosis: Diagnosis, accuracy: float, size: int) -> Expected:
-    """Return what is expected of the labels of a panel, with what was true of panels of five on real votes."""
+    """Return what is expected of the labels of a panel, with what was true of panels of five on real votes.
+
+    A panel of all voters gives the combined labels.
+    """
     real, held = diagnosis.of_panel(accuracy)
+    if size == len(diagnosis.voters):
+        real = diagnosis.expectation("combined").interval
     return Expected("panel", accuracy, None if real is None else interval(real), None, held, f"of {size}")

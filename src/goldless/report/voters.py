@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from goldless.diagnosis import Diagnosis
 from goldless.diagnosis.panel_scale import on_one_scale
-from goldless.diagnosis.worth import expected_of_panel
+from goldless.diagnosis.worth import expected_balanced_accuracy
 from goldless.estimators.latent import LatentSML
 from goldless.families import shared_family
 from goldless.fitting.fitted import Fitted
@@ -108,11 +108,12 @@ def suggested_panel(opened: Opened, size: int, families: Sequence[str | None] | 
 
 def expected_of(opened: Opened, panel: list[int], combined: float) -> float:
     """Return the balanced accuracy expected of a panel, on the scale of that of the combined labels."""
-    if isinstance(opened.of_numbers, LatentSML):
-        judged = judge_panels(opened.of_numbers.fitted_, [panel])
-        return on_one_scale(opened.of_numbers, judged, combined)[0].balanced_accuracy
-    labels, counts = opened.patterns_by_panel(panel), opened.table.counts
-    return expected_of_panel(labels, opened.combined, opened.posterior, counts, combined)
+    if opened.chooser.fitted_.sample is not None:
+        judged = judge_panels(opened.chooser.fitted_, [panel])
+        return on_one_scale(opened.chooser, judged, combined)[0].balanced_accuracy
+    ways, counts = (opened.patterns_by_panel(panel), opened.combined), opened.table.counts
+    seen, of_all = (expected_balanced_accuracy(labels, opened.posterior, counts) for labels in ways)
+    return seen - of_all + combined
 
 
 def panel_part(opened: Opened, diagnosis: Diagnosis, panel: list[int], accuracy: float) -> PanelPart:

@@ -20,6 +20,7 @@ _FEWEST_GRADES = 4  # with three numbers one order in three looks right by chanc
 _SLACK = 0.1  # how far beyond 0 and 1 numbers may be beside probabilities of other voters
 _MOST_VOTERS = 0.75  # must stay within 0 and 1
 _JUDGED_VOTERS = 60
+_ONE_AXIS = 2.0  # times as long as the next: of weak grades 2.7 and more, of names of 4 to 16 classes 1.0 to 2.1
 JUDGED_ITEMS = 4_000  # rows from which the order of grades is judged
 
 
@@ -163,12 +164,14 @@ def are_in_order(codes: NDArray[np.int8], n_symbols: int) -> bool:
 
     Two symbols are alike if votes on one item are these two more often than by chance. Of three symbols a < b < c in
     order, a and c are the least alike. Among names of classes this holds for a third of all triples, among grades for
-    nearly all: of 10 graded panels for 73 % or more, of 11 others with 4 to 16 classes for 42 % or less.
+    nearly all: of 10 graded panels for 73 % or more, of 11 others with 4 to 16 classes for 42 % or less. Where voters
+    are weak such triples are noise, and what they agree on at all says more: see :func:`_stand_on_one_axis`.
     """
     busiest = np.argsort(-(codes >= 0).sum(axis=0), kind="stable")[:_JUDGED_VOTERS]
     judged = np.ascontiguousarray(codes[:, np.sort(busiest)])
     tables = PairTables.of(judged, n_symbols).tables
-    together = tables[:, :, ~np.eye(tables.shape[-1], dtype=bool)].sum(axis=2).astype(np.float64)
+    of_pairs = tables[:, :, ~np.eye(tables.shape[-1], dtype=bool)].astype(np.float64)
+    together = of_pairs.sum(axis=2)
     together += together.T
     total = together.sum()
     if not total:
@@ -179,7 +182,30 @@ def are_in_order(codes: NDArray[np.int8], n_symbols: int) -> bool:
     weight = np.minimum(np.minimum(share[a], share[b]), share[c])
     right = alike[a, c] <= np.minimum(alike[a, b], alike[b, c])
     needed = min(1 / 3 + 0.9 / np.sqrt(n_symbols - 2), 1.0)
-    return bool(weight @ right >= needed * weight.sum() * (1 - 1e-9))
+    return bool(weight @ right >= needed * weight.sum() * (1 - 1e-9)) or _stand_on_one_axis(of_pairs)
+
+
+def _stand_on_one_axis(of_pairs: NDArray[np.float64]) -> bool:
+    """Whether one axis explains on what voters agree beyond chance, and the symbols stand on it in their order.
+
+    The axes are those of correspondence analysis. Grades that speak of one question have one; names of classes have
+    one for each class but one, and none is much longer than the next.
+
+    Parameters
+    ----------
+    of_pairs : ndarray of shape (n_symbols, n_symbols, n_pairs)
+        How often the two voters of each pair say each two symbols.
+    """
+    first, second = of_pairs.sum(axis=1), of_pairs.sum(axis=0)
+    by_chance = np.einsum("sp,tp->st", first / np.maximum(first.sum(axis=0), 1), second)
+    excess = of_pairs.sum(axis=2) - by_chance
+    by_chance += by_chance.T
+    share = by_chance.sum(axis=1) / by_chance.sum()
+    if not share.all():
+        return False
+    lengths, axes = np.linalg.eigh((excess + excess.T) / np.sqrt(np.outer(share, share)))
+    steps = np.diff(axes[:, -1] / np.sqrt(share))
+    return bool(lengths[-1] > _ONE_AXIS * max(lengths[-2], 0.0) and (np.all(steps > 0) or np.all(steps < 0)))
 
 
 def check_numbers(answers: NDArray[np.float64], kinds: tuple[str, ...], place: Any) -> None:

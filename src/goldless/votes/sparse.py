@@ -166,10 +166,9 @@ class SparsePairs:
 
     def voters(self, chosen: NDArray[np.integer]) -> PairTables:
         """Return the tables of some of the voters: work and memory follow their number squared."""
-        chosen = np.asarray(chosen)
         if not len(chosen):
             return PairTables(np.zeros((self.n_symbols, self.n_symbols, 0, 0), dtype=np.int64))
-        return PairTables(self._sum(partial(_pair_tables, chosen)))
+        return PairTables(self._sum(partial(_pair_tables, np.asarray(chosen, dtype=np.int64))))
 
     def covariance(self) -> CovarianceEstimate:
         """Return the covariance of all voters: for panels of at most ``MOST_COMPARED``."""

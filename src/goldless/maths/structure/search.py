@@ -144,6 +144,7 @@ class _Problem:
         variance = np.maximum(estimate.standard_error**2, _VARIANCE_FLOOR / np.maximum(estimate.n_pairs, 1))
         self.covariance = np.where(known, estimate.covariance, 0.0)
         self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
+        del variance  # of many voters every matrix counts
         self.spread = np.sqrt(np.maximum(estimate.variance, _VARIANCE_FLOOR))
         self.lowest = lowest
         self.data = Covariances(self.covariance, self.weight, lowest)
@@ -205,12 +206,14 @@ class _Problem:
         """
         if self.m <= _ENUMERATED_UP_TO:
             return []
-        standardised = np.sqrt(self.weight) * (self.covariance - np.outer(self.flat, self.flat))
-        np.fill_diagonal(standardised, 0.0)
-        largest = standardised.max()
-        distance = largest - standardised
+        distance = self.covariance - np.outer(self.flat, self.flat)  # in place from here: matrices may be large
+        distance *= np.sqrt(self.weight)
         np.fill_diagonal(distance, 0.0)
-        tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
+        largest = distance.max()
+        np.subtract(largest, distance, out=distance)
+        np.fill_diagonal(distance, 0.0)
+        distance = squareform((distance + distance.T) / 2, checks=False)
+        tree = linkage(distance, "average")
         starts = [relabel(fcluster(tree, count, "maxclust")) for count in (2, 3, 4, 6, 10) if count < self.m]
         if self.m > _FEW_STARTS_FROM:
             starts = sorted(starts, key=lambda start: self.fit(start, 20, 1e-3)[0])[:1]
