@@ -22,6 +22,7 @@ _WAYS = {
     "vote": ("majority vote, known labels kept", "grey"),
 }
 _MATTERS = 0.5  # points
+_MUCH = 2.0
 
 
 class Curves:
@@ -77,6 +78,7 @@ def summarise(entries: list[dict[str, Any]]) -> Summary:
             "random items that are known (three draws), and the majority vote. Known labels are kept in every row. "
             "Not more than six items of ten are asked for, so small panels have no row at 50.",
             _ahead(curves),
+            _lower(curves),
         ],
         tables,
         [
@@ -106,7 +108,7 @@ def _labels(curves: Curves, many: bool) -> Table:
             gain = recall - curves.values("asked", 0, panels)
             low, high = interval(gain, curves.families(panels))
             rest = curves.values(way, count, panels, rest=True)
-            lower = int((gain < -2).sum())
+            lower = int((gain < -_MUCH).sum())
             figures = [float(recall.mean()), float(rest.mean()), float(gain.mean()), low, high]
             rows.append([label, count, len(panels), *figures, lower, float(gain.min())])
     header = ["", "labels", "panels", "macro recall %", "of items not known %", "over no labels", "95 % from", "to"]
@@ -140,6 +142,18 @@ def _ahead(curves: Curves) -> str:
     return "On two classes, ahead of labels asked for in the mean, or on more than a quarter of the panels: " + (
         "; ".join(found) + "."
     )
+
+
+def _lower(curves: Curves) -> str:
+    """Say on which panels labels that were asked for make the result worse."""
+    found = []
+    for count in COUNTS[1:]:
+        for panel in curves.panels(False, "asked", count) + curves.panels(True, "asked", count):
+            gain = float(np.subtract(*(curves.values("asked", known, [panel]) for known in (count, 0)))[0])
+            found += [f"{panel} ({count} labels, {gain:+.1f})"] if gain < -_MUCH else []
+    if not found:
+        return f"On no panel do labels asked for make it worse by more than {_MUCH:g} points."
+    return f"Labels asked for make it worse by more than {_MUCH:g} points on {', '.join(found)}."
 
 
 def _audits(curves: Curves) -> Table:
