@@ -1,5 +1,6 @@
 """What research/fuzz found: sentences of other libraries, which name neither file nor place, and worse."""
 
+import json
 import zipfile
 
 import numpy as np
@@ -131,3 +132,13 @@ def test_log_odds_that_differ_by_rounding_make_no_line():
     said = np.array([0.2, 0.5, 0.8])
     assert soft_logistic_line(np.array([0.0, 1e-9, 2e-9]), said, np.ones(3)) is None
     assert soft_logistic_line(np.array([-2.0, 0.0, 2.0]), said, np.ones(3)) is not None
+
+
+def test_a_model_that_is_endlessly_sure_is_refused(tmp_path):
+    X, _ = gl.simulate_votes(200, groups=[1] * 6, random_state=0)
+    gl.LatentSML().fit(X).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    document["fitted"]["of"]["probability_line"]["of"]["temper"] = 1e308
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="1e\\+308 times as sure"):
+        gl.load(tmp_path / "model.json")
