@@ -63,3 +63,18 @@ def test_a_folder_with_one_part_of_another_type_is_read_or_refused_in_one_line(t
         assert code == 0 or len(said.splitlines()) == 1
         assert "unforeseen" not in said
         assert (tmp_path / f"{engine}.csv").exists() == (code == 0)
+
+
+def test_a_voter_to_ignore_that_is_not_there_is_refused_whatever_the_file(tmp_path, capsys):
+    X, _ = gl.simulate_votes(40, groups=[1] * 4, random_state=0)
+    np.savez(tmp_path / "votes.npz", votes=X)
+    for ignored in ("nope", "0"):
+        assert (
+            cli.main(["combine", str(tmp_path / "votes.npz"), "--ignore", ignored, "-o", str(tmp_path / "out.csv")])
+            == 1
+        )
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert f"the column to ignore {ignored!r} is not in" in said
+    assert not (tmp_path / "out.csv").exists()
+    assert gl.read_votes(tmp_path / "votes.npz", ignore=["voter 2"]).n_voters == 3

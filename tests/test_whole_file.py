@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import goldless as gl
 from goldless.whole_file import whole_file
 
 
@@ -76,6 +78,38 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
         interrupted()
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
     assert (tmp_path / "model.json").read_text() == "old"
+
+
+def test_a_pipe_gets_all_of_it_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    X, _ = gl.simulate_votes(50, groups=[1] * 5, random_state=0)
+    model = gl.DawidSkene().fit(X)
+    model.save(tmp_path / "model.json")
+    with ThreadPoolExecutor() as readers:
+        received = readers.submit(pipe.read_bytes)
+        model.save(pipe)
+        assert received.result() == (tmp_path / "model.json").read_bytes()
+    assert pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.json", "pipe"]
+
+
+def test_a_device_stays_a_device(tmp_path):
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        device.write_bytes(b"")
+    except OSError:
+        pytest.skip("devices cannot be made here")
+    with whole_file(device) as draft:
+        draft.write_text("new")
+    assert device.is_char_device()
+    assert [*tmp_path.iterdir()] == [device]
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder; name a file"), whole_file(tmp_path):
+        pass
 
 
 def test_no_draft_can_be_foreseen(tmp_path):

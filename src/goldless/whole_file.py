@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
 @contextmanager
@@ -15,11 +17,22 @@ def whole_file(path: str | os.PathLike) -> Iterator[Path]:
 
     A link is followed to the file it names, which keeps its mode; a link to nothing is refused, for nobody asked for
     a file there. A new file has the mode that the process gives to new files. The draft has a name that cannot be
-    foreseen and is made by us or not at all.
+    foreseen and is made by us or not at all. A device or a pipe is written to once all
+    is there, and stays what it is.
     """
-    if Path(path).is_symlink() and not Path(path).exists():
+    named = Path(path)
+    if named.is_symlink() and not named.exists():
         raise FileExistsError(f"{str(path)!r} is a link to a file that does not exist; name the file itself")
-    target = Path(path).resolve()
+    if named.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file to write")
+    if named.exists() and not named.is_file():
+        with TemporaryDirectory() as folder:
+            draft = Path(folder) / (named.name or "draft")
+            yield draft
+            with draft.open("rb") as made, named.open("wb", buffering=0) as stream:
+                shutil.copyfileobj(made, stream)
+        return
+    target = named.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to write {target.name!r} in")
     draft = target.parent / f".{target.name[:80]}.{secrets.token_hex(8)}"

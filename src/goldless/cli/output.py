@@ -53,10 +53,6 @@ def write_output(path: str | None, data: bytes) -> None:
         return
     target = Path(path)
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe: nothing to keep whole
-            with target.open("wb", buffering=0) as stream:
-                stream.write(data)
-            return
         with whole_file(target) as draft:
             draft.write_bytes(data)
     except OSError as error:

@@ -13,6 +13,7 @@ from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
 
 _LARGEST_RATIO = 30.0  # log-odds beyond this say the same
+_ALIKE = 1e-6  # log-odds that differ by less differ by rounding
 _STEPS = 50
 _BISECTIONS = 100
 _LINE_ITEMS = 5.0  # labelled items that the line without labels is worth
@@ -59,6 +60,8 @@ def soft_logistic_line(
 
     None if there is no such line with a positive slope of at most 1.25, as when all ratios are alike.
     """
+    if np.ptp(ratio) < _ALIKE:
+        return None
     slope, intercept = 1.0, 0.0
     for _ in range(_STEPS):
         fitted = probability(slope * ratio + intercept)

@@ -102,17 +102,26 @@ def check_names(names: Collection[str], options: ReadOptions, name: str) -> None
                 {"file": name, "column": column},
                 lacking=[role, other],
             )
-    for role, wanted in (
-        *((f"{role} column", getattr(options, name)) for name, role in roles.items()),
-        *(("column to ignore", ignored) for ignored in sorted(options.ignore)),
-    ):
-        if wanted is not None and wanted not in names:
-            there = ", ".join(repr(column) for column in list(names)[:8]) + (", ..." if len(names) > 8 else "")
-            raise VotesError(
-                "unknown-column",
-                f"the {role} {wanted!r} is not in {name}" + (nearest(wanted, names) or f"; its columns are {there}"),
-                where={"file": name, "column": wanted},
-            )
+    for role in given:
+        _check_name(getattr(options, role), f"{roles[role]} column", names, name)
+    check_ignored(names, options, name)
+
+
+def check_ignored(names: Collection[str], options: ReadOptions, name: str) -> None:
+    """Refuse names of columns to leave out that are not there."""
+    for ignored in sorted(options.ignore):
+        _check_name(ignored, "column to ignore", names, name)
+
+
+def _check_name(wanted: str, role: str, names: Collection[str], name: str) -> None:
+    if wanted in names:
+        return
+    there = ", ".join(repr(column) for column in list(names)[:8]) + (", ..." if len(names) > 8 else "")
+    raise VotesError(
+        "unknown-column",
+        f"the {role} {wanted!r} is not in {name}" + (nearest(wanted, names) or f"; its columns are {there}"),
+        where={"file": name, "column": wanted},
+    )
 
 
 def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:

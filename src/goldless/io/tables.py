@@ -20,6 +20,7 @@ from goldless.io.roles import (
     ReadOptions,
     WideRoles,
     are_numbers,
+    check_ignored,
     column_of_numbers,
     is_numeric,
     no_votes_left,
@@ -159,6 +160,7 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
     if roles is None or not roles.long:
         wanted = names
         if roles is not None and roles.voters is not None:
+            check_ignored(names, options, name)
             voters = [title for title in roles.voters if title not in options.ignore]
             truth = options.truth if options.truth in names else roles.truth
             wanted = [title for title in (roles.item, *voters, truth) if title is not None]

@@ -65,10 +65,20 @@ def _dispatcher(function: Callable, options: dict[str, Any]) -> Any:
     njit = _numba()
     settings: Any = {"cache": True, "nogil": True, "error_model": "numpy", **options}
     try:
-        return njit(**settings)(function)
+        made = njit(**settings)(function)
     except RuntimeError:  # Numba finds no folder for its cache
         _say_there_is_no_cache()
         return njit(**{**settings, "cache": False})(function)
+    save = made._cache.save_overload  # Numba lets a full disk end the call
+
+    def save_if_possible(*compilation: Any) -> None:
+        try:
+            save(*compilation)
+        except OSError:
+            _say_there_is_no_cache()
+
+    made._cache.save_overload = save_if_possible
+    return made
 
 
 @cache
