@@ -52,6 +52,7 @@ def run(unit: Unit, settings: Settings, seed: int) -> dict[str, Any]:
             "search": model.predict(X),
         }
         expected = gl.diagnose(model, X, resamples=0).expected[0]
+    assert expected.interval is not None  # two classes have a reference class
     low, high = expected.interval
     return {
         "n_items": len(X),
