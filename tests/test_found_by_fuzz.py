@@ -1,5 +1,6 @@
 """What research/fuzz found: sentences of other libraries, which name neither file nor place, and worse."""
 
+import json
 import zipfile
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import goldless as gl
 from goldless.cli import main
+from goldless.fitting.calibration import soft_logistic_line
 
 
 def refused(path, sentence, **options):
@@ -123,3 +125,20 @@ def test_a_word_in_every_column_of_scores_is_one_line(tmp_path):
     with pytest.raises(gl.VotesError, match="'a' in column 'x' stands among numbers"):
         gl.read_votes(tmp_path / "votes.csv")
     assert gl.read_votes(tmp_path / "votes.csv", missing=["a"]).votes.n_voters == 3
+
+
+def test_log_odds_that_differ_by_rounding_make_no_line():
+    """Three voters that rank three items in a circle: every label is as likely, and rounding drew a line."""
+    said = np.array([0.2, 0.5, 0.8])
+    assert soft_logistic_line(np.array([0.0, 1e-9, 2e-9]), said, np.ones(3)) is None
+    assert soft_logistic_line(np.array([-2.0, 0.0, 2.0]), said, np.ones(3)) is not None
+
+
+def test_a_model_that_is_endlessly_sure_is_refused(tmp_path):
+    X, _ = gl.simulate_votes(200, groups=[1] * 6, random_state=0)
+    gl.LatentSML().fit(X).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    document["fitted"]["of"]["probability_line"]["of"]["temper"] = 1e308
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="1e\\+308 times as sure"):
+        gl.load(tmp_path / "model.json")

@@ -123,14 +123,16 @@ def _no_better_order(votes: str, table: Table, ours: dict[str, Any]) -> list[str
 
 def _few_labels(summary: Summary) -> Said:
     """Say what twenty labels that were asked for add, beside twenty of random items and other ways to use them."""
-    rows = [row for row in _rows(_table(summary, "labels")) if row["labels"] == _ASKED]
+    found = _rows(_table(summary, "labels"))
+    rows = [row for row in found if row["labels"] == _ASKED]
     if not rows:
         return [], []
     asked, *others = rows
     shown = [f"{row['']} {row['over no labels']:+.1f}" for row in others]
+    rest, before = asked["of items not known %"], found[0]["of items not known %"]
     text = (
         f"**{_ASKED} known labels**, points over none: {asked['']} {asked['over no labels']:+.1f} on "
-        f"{asked['panels']} panels; {_listed(shown)}."
+        f"{asked['panels']} panels (the other items alone {rest:.1f} % instead of {before:.1f}); {_listed(shown)}."
     )
     best = all(asked["over no labels"] > row["over no labels"] for row in others)
     return ([text], []) if best else ([], [text])

@@ -51,6 +51,7 @@ _DAMAGE = (
     MemoryError,
     AssertionError,
 )
+_MOST_TEMPER = 1e6  # far beyond what a fit gives; log-odds times this are finite
 _SUM_TOLERANCE = 1e-6
 _MOST_TEXT = 1 << 28  # bytes of an array of names: one long name makes all others as long
 # of arrays: c classes, m voters, s symbols, k voters that were compared
@@ -120,6 +121,9 @@ def _ask(estimator: Any) -> None:
     settled = () if fitted.settled is None else fitted.settled.candidates
     for model in (fitted.model, *fitted.evidence, *settled):
         _check_sums(model)
+    for line in (fitted.calibration, fitted.probability_line):
+        if line is not None and not abs(line.temper) < _MOST_TEMPER:
+            raise ValueError(f"probabilities are {line.temper:g} times as sure as the votes")
     if isinstance(fitted.patterns, SparseRows):
         fitted.patterns.codes.check()
     empty = SparseCodes.empty(1, fitted.n_voters)

@@ -27,7 +27,9 @@ def own_order(codes: NDArray[np.int8], counts: NDArray[np.int64]) -> NDArray[np.
     counts : ndarray of shape (n_rows,)
         How many items each row stands for.
     """
-    codes, voter, copies = np.unique(codes, axis=1, return_inverse=True, return_counts=True)
+    columns = np.ascontiguousarray(codes.T).view(f"V{len(codes)}").ravel()
+    _, first, voter, copies = np.unique(columns, return_index=True, return_inverse=True, return_counts=True)
+    codes = codes[:, first]
     cast = np.array([counts @ (codes == symbol) for symbol in range(int(codes.max(initial=0)) + 1)])
     colours = copies.astype(np.uint64)
     for votes in cast:
