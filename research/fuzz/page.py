@@ -54,7 +54,12 @@ def without_places(one: Counts) -> Counts:
 
     def sentence(failure: dict) -> dict:
         first = failure["failed"].splitlines()[0]
-        return {**failure, "failed": re.sub(r"[^\s\"']*/(?=(src|research)/)", "", first)}
+        return {
+            **failure,
+            "failed": re.sub(
+                r"(?<![^\s\"'])/(?:[^\s\"'/]+/)*?(?=(src|research)/|[^\s\"'/]+[\s\"']|[^\s\"'/]+$)", "", first
+            ),
+        }
 
     return replace(one, failures=[*map(sentence, one.failures)], mended=[*map(sentence, one.mended)])
 
