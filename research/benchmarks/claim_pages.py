@@ -37,9 +37,11 @@ def part_of(experiment: str, columns: list[str], labels: dict[str, str], record:
     """Return some rows and columns of a leaderboard."""
     found = next(each for each in results(experiment).tables if each.name == "leaderboard")
     places = [found.header.index(column) for column in columns]
-    rows = {row[0]: [f"{row[place]:.1f}" for place in places] for row in found.rows}
+    rows = {row[0]: row for row in found.rows}
     panels = max(row[found.header.index("panels")] for row in found.rows)
-    shown = table(["", *columns], [[label, *rows[name]] for name, label in labels.items()])
+    shown = table(
+        ["", *columns], [[label, *(f"{rows[name][at]:.1f}" for at in places)] for name, label in labels.items()]
+    )
     return (
         f"{shown}\n\nMeans of {panels} real panels; [their page](results/{experiment}.md) has all methods and panels."
     )
