@@ -60,7 +60,7 @@ def soft_logistic_line(
 
     None if there is no such line with a positive slope of at most 1.25, as when all ratios are alike.
     """
-    if np.ptp(ratio) < _ALIKE:
+    if not ratio.size or np.ptp(ratio) < _ALIKE:
         return None
     slope, intercept = 1.0, 0.0
     for _ in range(_STEPS):
