@@ -232,3 +232,21 @@ def test_the_diagnosis_says_what_to_label_next(panel, estimator):
     if isinstance(estimator, gl.LatentSML):
         np.testing.assert_array_equal(diagnosis.next_to_label, estimator.next_to_label(X).rows)
         assert diagnosis.labels_enough == estimator.next_to_label(X).enough
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_labels_do_not_free_a_class_balance_that_votes_say_nothing_of(chosen, data_folder, rng):
+    """Seven rules that know one class each: with fifty labels three classes were never named again."""
+    with np.load(data_folder / "panels" / "ws_yoruba.npz") as panel:
+        votes, truth = panel["votes"].astype(float), panel["truth"]
+    X = np.where(votes < 0, np.nan, votes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        free = gl.LatentSML().fit(X)
+        rows = free.next_to_label(X, n=50).rows if chosen else rng.choice(len(X), 50, replace=False)
+        told = gl.LatentSML().fit(X, anchors={int(row): int(truth[row]) for row in rows})
+        labels = [model.predict(X) for model in (free, told)]
+    np.testing.assert_allclose(told.class_balance_, free.class_balance_)
+    assert set(np.unique(labels[1])) == set(np.unique(truth))
+    before, after = (gl.balanced_accuracy(truth, found) for found in labels)
+    assert after > before - 0.01

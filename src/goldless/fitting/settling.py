@@ -205,6 +205,5 @@ def known_rates(votes: FitVotes, facts: Facts, prior: Dirichlet, model: TreeMode
     for column in np.flatnonzero(~np.isnan(facts.confusion[:, 0, 0]) & (votes.core_voter >= 0)):
         known[votes.core_voter[column], :n_classes, :n_classes] = facts.confusion[column]
     known[-1] = model.votes[-1]
-    prior = prior.for_groups(model.groups)
     stated = prior.known_prior if facts.class_prior is None else facts.class_prior
-    return replace(prior.with_known_prior(stated), known_votes=known)
+    return replace(prior.for_groups(model.groups).with_known_prior(stated), known_votes=known)
