@@ -1,5 +1,7 @@
 """Probabilities are calibrated where the model holds, printed ones are no surer than one more voter; labels stay."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -124,3 +126,35 @@ def test_on_real_panels_printed_probabilities_are_better(data_folder):
         model = gl.LatentSML(missing=0).fit(X)
         losses.append([log_loss(y > 0, model.predict_proba(X, of)[:, 1]) for of in (None, model.fitted_.calibration)])
     assert np.mean(losses, axis=0)[0] < 0.7 * np.mean(losses, axis=0)[1]
+
+
+X_OF_TWO_ITEMS = [
+    [
+        0.4911835699259107,
+        0.23258670186964908,
+        0.495751618051688,
+        0.19527049626468257,
+        0.6861739328035759,
+        0.41472769478165655,
+    ],
+    [
+        0.10661915636289156,
+        0.5409116424395753,
+        0.18450042258203395,
+        0.5305914296991157,
+        0.7490119791435865,
+        0.01974288725451997,
+    ],
+]
+
+
+def test_items_that_differ_by_where_em_ended_have_no_line():
+    """Their log-odds differ by 1.6e-6, and whether a line was drawn hung on the order of the columns."""
+    X = np.array(X_OF_TWO_ITEMS)
+    found = []
+    for columns in ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 5, 4], [5, 4, 3, 2, 1, 0]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = gl.LatentSML(kind="probabilities").fit(X[:, columns], trusted=[columns.index(1)])
+            found.append(model.predict_proba(X[:, columns]))
+    np.testing.assert_allclose(found[1:], found[:1] * 2, atol=1e-9)

@@ -13,7 +13,7 @@ from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
 
 _LARGEST_RATIO = 30.0  # log-odds beyond this say the same
-_ALIKE = 1e-6  # log-odds that differ by less differ by rounding
+_ALIKE = 1e-4  # log-odds that differ by less differ by rounding, or by where EM ended
 _STEPS = 50
 _BISECTIONS = 100
 _LINE_ITEMS = 5.0  # labelled items that the line without labels is worth
