@@ -482,6 +482,20 @@ def test_the_pvalue_of_independence_is_uniform(rng):
     assert np.mean(np.array(found) < 0.05) < 0.2
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_correlations_do_not_depend_on_who_else_voted(rng, n_classes):
+    """Of a crowd only the votes cast are multiplied; beside voters of every item all are."""
+    crowd = rng.integers(0, n_classes, (3000, 40)).astype(np.int8)
+    crowd[:, 20:] = crowd[:, :20]
+    crowd[rng.random(crowd.shape) > 0.04] = -1
+    everywhere = rng.integers(0, n_classes, (3000, 40)).astype(np.int8)
+    items = rng.dirichlet(np.ones(n_classes), 3000).T
+    alone, beside = (class_correlations(codes, items) for codes in (crowd, np.hstack([crowd, everywhere])))
+    assert (np.abs(alone.pooled - np.eye(40)) > 0.1).any()
+    for one, other in zip(alone, beside, strict=True):
+        np.testing.assert_allclose(one, other[..., :40, :40], atol=1e-12)
+
+
 def test_within_class_correlations_are_those_of_the_model():
     model = LatentModel([0, 0, 0, 1], 0.4, [0.8, 1], [0.7, 1], [0.9, 0.8, 0.7, 0.7], [0.9, 0.8, 0.7, 0.8])
     codes = np.array([[bits >> i & 1 for i in range(4)] for bits in range(16)], dtype=np.int8)

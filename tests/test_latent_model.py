@@ -132,6 +132,16 @@ def test_the_unbounded_parameters_of_a_model_are_the_model(model):
         np.testing.assert_allclose(getattr(again, name), getattr(model, name), atol=1e-12)
 
 
+def test_votes_that_are_not_shown_are_not_drawn(rng):
+    model = LatentModel([0, 0, 0, 1, 2], 0.4, [0.9, 0.8, 0.9], [0.8, 0.9, 0.9], [0.8] * 5, [0.7] * 5)
+    shown = rng.random((500, 5)) < 0.3
+    some, labels, latents = model.sample(500, 3, shown)
+    every, same_labels, same_latents = model.sample(500, 3)
+    np.testing.assert_array_equal(some, np.where(shown, every, -1))
+    np.testing.assert_array_equal(labels, same_labels)
+    np.testing.assert_array_equal(latents, same_latents)
+
+
 def test_samples_of_three_classes_follow_the_model(rng):
     latents = 0.7 * np.eye(3) + 0.1
     votes = 0.6 * np.eye(3) + 0.4 * rng.dirichlet(np.ones(3), (4, 3))

@@ -47,9 +47,8 @@ def _drawn_covariances(table: PatternTable, model: TreeModel, rng: np.random.Gen
     drawn, n_draws = [], _DRAWS if model.n_classes == 2 else _DRAWS_OF_MANY
     for number in range(n_draws):
         tell("testing", number / n_draws)
-        codes = model.sample(n_items, rng)[0]
-        if not table.complete:
-            codes = np.where(table.codes[_rows(table, n_items, rng)] < 0, np.int8(-1), codes)
+        shown = None if table.complete else table.codes[_rows(table, n_items, rng)] >= 0
+        codes = model.sample(n_items, rng, shown)[0]
         drawn.append(PairTables.of(codes, model.n_symbols).covariance())
     return drawn
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 _CLEARLY = 2.0  # standard errors, below which a correlation is taken for chance
@@ -14,7 +15,7 @@ _FEWEST_NEGATIVE = 20  # negative correlations that show how far chance goes (ea
 _LEAST_SUM = 0.5  # of correlations with all voters: of few common items, noise alone may bring it to zero and below
 _SMALLEST_VARIANCE = 1e-9
 _NEGLIGIBLE = 1e-6  # share of an item
-_LEAST_SUM = 0.5  # of a voter's correlations: below 1 where chance is taken out of none, or the mean would be too low
+_FEW = 0.05  # of all votes, below which those cast are multiplied one by one
 
 
 class Correlations(NamedTuple):
@@ -123,26 +124,24 @@ def class_correlations(codes: NDArray[np.int8], items: NDArray[np.floating]) -> 
     of each class with each pattern.
     """
     n_voters, n_symbols = codes.shape[1], max(int(codes.max(initial=1)) + 1, 2)
-    said = [(codes == symbol).astype(np.float64) for symbol in range(n_symbols)]
-    if n_symbols == 2:
-        said = said[1:]  # the other symbol has the same covariance
-    voted = (codes >= 0).astype(np.float64) if codes.size and codes.min() < 0 else None
+    # the second of two symbols has the same covariance as the first
+    symbols = range(n_symbols) if n_symbols > 2 else range(1, 2)
+    missing = bool(codes.size) and bool(codes.min() < 0)
     covariances, variances, shared = [], [], []
-    every_said, every_voted, many = said, voted, len(items) > 2
     for weight in items:
-        if many:  # most items of many classes have next to nothing of one of them
-            rows = np.flatnonzero(weight > _NEGLIGIBLE * weight.max(initial=0.0))
-            said, weight = [symbol[rows] for symbol in every_said], weight[rows]
-            voted = None if every_voted is None else every_voted[rows]
+        # most items of many classes have next to nothing of one of them
+        rows = slice(None) if len(items) == 2 else np.flatnonzero(weight > _NEGLIGIBLE * weight.max(initial=0.0))
+        here, weight = codes[rows], weight[rows]
+        voted = _indicators(here >= 0) if missing else None
         covariance, variance = np.zeros((n_voters, n_voters)), np.zeros(n_voters)
-        both = np.full((n_voters, n_voters), weight.sum())
-        if voted is not None:
-            both = (voted * weight[:, None]).T @ voted
+        both = np.full((n_voters, n_voters), weight.sum()) if voted is None else _together(voted, weight, voted)
         total = np.maximum(both, _SMALLEST_VARIANCE)
-        for symbol in said:
-            weighted = symbol * weight[:, None]
-            together = weighted.T @ symbol
-            first = np.repeat(np.diag(together)[:, None], n_voters, axis=1) if voted is None else weighted.T @ voted
+        for symbol in symbols:
+            said = _indicators(here == symbol)
+            together = _together(said, weight, said)
+            first = np.repeat(np.diag(together)[:, None], n_voters, axis=1)
+            if voted is not None:
+                first = _together(said, weight, voted)
             share = first / total
             covariance += np.where(both > 1, together / total - share * share.T, 0.0)
             own = np.diag(share)
@@ -157,6 +156,19 @@ def class_correlations(codes: NDArray[np.int8], items: NDArray[np.floating]) -> 
     of_votes = [np.diag(part) * of_class for part, of_class in zip(shared, variances, strict=True)]
     variance = np.sum(of_votes, axis=0) / np.diag(total)
     return Correlations(np.stack(by_class), scaled(mean, variance), np.stack([*shared, both]))
+
+
+def _indicators(does: NDArray[np.bool_]) -> NDArray[np.float64] | csr_array:
+    """Return ones where voters do something, as a sparse matrix where few do."""
+    return csr_array(does, dtype=np.float64) if does.sum() < _FEW * does.size else does.astype(np.float64)
+
+
+def _together(
+    first: NDArray[np.float64] | csr_array, weight: NDArray[np.floating], second: NDArray[np.float64] | csr_array
+) -> NDArray[np.float64]:
+    """Return the weight of the items on which a voter does the first and another the second."""
+    product = (first * weight[:, None]).T @ second
+    return product if isinstance(product, np.ndarray) else product.toarray()
 
 
 def scaled(covariance: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:

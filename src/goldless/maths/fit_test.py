@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from goldless.maths.covariance import CovarianceEstimate
 from goldless.maths.tree import TreeModel
@@ -69,8 +70,8 @@ class ResidualTest:
         own = np.flatnonzero(np.bincount(self.groups) >= 2)
         jacobian = self._jacobian(own)
         mean_weight = weight.mean(axis=0)
-        weighted = jacobian * mean_weight[:, None]
-        normal = jacobian.T @ weighted
+        weighted = (jacobian * mean_weight[:, None]).tocsr()
+        normal = (jacobian.T @ weighted).toarray()
         normal[np.diag_indices_from(normal)] += _RIDGE * max(float(np.trace(normal)) / len(normal), 1.0)
         # with missing votes every draw has its own weights
         scale = weight / np.where(mean_weight > 0, mean_weight, 1.0)
@@ -91,21 +92,27 @@ class ResidualTest:
         through = couplings[:, self.groups[self.first]] * couplings[:, self.groups[self.second]]
         return loadings[:, self.first] * loadings[:, self.second] * np.where(same, 1.0, through)
 
-    def _jacobian(self, own: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _jacobian(self, own: NDArray[np.int64]) -> csr_array:
         """Return the derivative of every pair by the loadings and the couplings of groups of two or more."""
         first, second, groups = self.first, self.second, self.groups
         same = groups[first] == groups[second]
         link = np.where(same, 1.0, self.couplings[groups[first]] * self.couplings[groups[second]])
-        rows, m = np.arange(len(first)), len(self.loadings)
-        jacobian = np.zeros((len(first), m + len(own)))
-        jacobian[rows, first] = link * self.loadings[second]
-        jacobian[rows, second] = link * self.loadings[first]
+        pairs, m = np.arange(len(first)), len(self.loadings)
         product = self.loadings[first] * self.loadings[second]
-        for number, group in enumerate(own):
-            one, other = (groups[first] == group) & ~same, (groups[second] == group) & ~same
-            jacobian[one, m + number] = (product * self.couplings[groups[second]])[one]
-            jacobian[other, m + number] = (product * self.couplings[groups[first]])[other]
-        return jacobian
+        of_group = np.full(len(self.couplings), -1)
+        of_group[own] = m + np.arange(len(own))
+        rows, columns, values = (
+            [pairs, pairs],
+            [first, second],
+            [link * self.loadings[second], link * self.loadings[first]],
+        )
+        for one, other in ((first, second), (second, first)):
+            through = np.flatnonzero(~same & (of_group[groups[one]] >= 0))
+            rows.append(through)
+            columns.append(of_group[groups[one][through]])
+            values.append((product * self.couplings[groups[other]])[through])
+        entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+        return csr_array(entries, shape=(len(first), m + len(own)))
 
 
 def _error_variance(model: TreeModel) -> NDArray[np.float64]:

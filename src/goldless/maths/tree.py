@@ -244,25 +244,34 @@ class TreeModel(TreeTables):
     # -- new models and data --------------------------------------------------------------------------------
 
     def sample(
-        self, n_items: int, random_state: int | np.random.Generator = 0
+        self, n_items: int, random_state: int | np.random.Generator = 0, shown: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
-        """Draw items of a model whose states are the classes.
+        """Draw items of a model whose states are the classes; ``shown`` says which votes are cast, if not all.
 
         Returns
         -------
         codes : ndarray of shape (n_items, n_voters)
         labels : ndarray of shape (n_items,)
         latents : ndarray of shape (n_items, n_groups)
-            All int8, from 0.
+            All int8, from 0; codes of votes that are not shown are -1.
         """
         if not self.states_are_classes:
             raise ValueError("items can be drawn only if every state of the hub is a class")
         rng = np.random.default_rng(random_state)
         labels = _draw(rng.random(n_items), self.prior[None, :])
-        latents = _draw(rng.random((n_items, self.n_groups)), self.latents[:, :, labels].transpose(2, 0, 1))
-        parents = latents[:, self.groups]
-        votes = _draw(rng.random((n_items, self.n_voters)), self.votes[np.arange(self.n_voters), parents])
-        return votes[:, self.copy_of].astype(np.int8), labels.astype(np.int8), latents.astype(np.int8)
+        uniform, latents = rng.random((n_items, self.n_groups)), np.repeat(labels[:, None], self.n_groups, axis=1)
+        own = np.flatnonzero(self.has_latent)  # the others hang on the hub itself
+        latents[:, own] = _draw(uniform[:, own], self.latents[own][:, :, labels].transpose(2, 0, 1))
+        uniform, voters = rng.random((n_items, self.n_voters)), np.arange(self.n_voters)
+        if shown is None:
+            votes = _draw(uniform, self.votes[voters, latents[:, self.groups]])
+            return votes[:, self.copy_of].astype(np.int8), labels.astype(np.int8), latents.astype(np.int8)
+        codes = np.full((n_items, self.n_voters), -1, dtype=np.int8)
+        items, voters = np.nonzero(shown)
+        originals = self.copy_of[voters]
+        parents = latents[items, self.groups[originals]]
+        codes[items, voters] = _draw(uniform[items, originals], self.votes[originals, parents])
+        return codes, labels.astype(np.int8), latents.astype(np.int8)
 
     def subset(self, voters: ArrayLike) -> TreeModel:
         """Return the model of some of the voters: exactly the marginal distribution of their votes."""
