@@ -135,12 +135,13 @@ def find_cut(
     Weights are not negative: of items that were chosen because groupings differ on them, a few would otherwise turn
     all labels round.
     """
-    moments = _Moments.of(sums, fitted, ())
-    few = moments.items < _FEW_ITEMS
+    few = sums.n_items < _FEW_ITEMS
     grouping = fitted.grouping
     misfits = grouping is not None and grouping.overdispersion > _MODEL_MISFITS
     own = not (few or misfits or len(fitted.evidence) > 1)
-    if own or fitted.balance_items <= 0.5 or not _RAREST <= moments.positive[0] <= 1 - _RAREST:
+    # most fits need no pass over the votes to be cut where their model does
+    positive = 0.0 if own or fitted.balance_items <= 0.5 else _Moments.of(sums, fitted, ()).positive[0]
+    if not _RAREST <= positive <= 1 - _RAREST:
         return Cut(0.0, np.array([1.0, 0.0]))
     both = few and _Moments.of(sums, fitted, (flat(),)).same_sign[1] >= _SAME_SIGN
     models: tuple[TreeModel, ...] = (flat(),) if both else ()
@@ -219,7 +220,6 @@ class _Moments:
     of the items on which a term has the sign of the first.
     """
 
-    items: float
     spread: NDArray[np.float64]
     positive: NDArray[np.float64]
     same_sign: NDArray[np.float64]
@@ -230,7 +230,7 @@ class _Moments:
         items, total, squares, positive, same = sums.sum(partial(_moment_sums, fitted, models))
         items = max(items, 1.0)
         variance = np.maximum(squares / items - (total / items) ** 2, 0.0)
-        return cls(items, np.sqrt(variance) + _LEAST_SPREAD, positive / items, same / items)
+        return cls(np.sqrt(variance) + _LEAST_SPREAD, positive / items, same / items)
 
 
 def _moment_sums(

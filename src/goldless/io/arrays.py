@@ -178,6 +178,18 @@ def table_of_array(X: Any, names: Sequence | None = None, items: NDArray | None 
     return LabelTable(array.shape, blocks, lambda row, column: array[row, column], _strings(names), items)
 
 
+def table_of_lists(column: pa.ListArray, names: Sequence[str]) -> LabelTable:
+    """Read a column of Arrow whose rows are lists of numbers, one for each of some voters."""
+    flat, shape = column.flatten(), (len(column), len(names))
+    present = flat.drop_null().to_numpy(zero_copy_only=False)
+    if not flat.null_count:
+        return table_of_array(present.reshape(shape), names)
+    voted = flat.is_valid().to_numpy(zero_copy_only=False).reshape(shape)
+    return LabelTable(
+        shape, lambda: iter([(voted, present)]), lambda row, voter: column[row].as_py()[voter], _strings(names)
+    )
+
+
 def table_of_frame(X: Any) -> LabelTable | None:
     """Read a frame column by column, each in its own type; None if X is not a frame."""
     table = arrow_table(X)
