@@ -46,6 +46,15 @@ def test_votes_that_fit_the_model_are_cut_where_the_model_cuts():
     assert_array_equal(model.predict(X), model.set_params(decision="ml").predict(X))
 
 
+def test_a_cut_where_the_model_cuts_needs_no_pass_over_the_votes(monkeypatch):
+    """Of ten million items in memory that pass took longer than all else."""
+    asked = []
+    monkeypatch.setattr("goldless.fitting.cut._moment_sums", lambda *what: asked.append(what))
+    X, _ = gl.simulate_votes(5_000, groups=[1] * 9, group_accuracy=(0.65, 0.9), random_state=1)
+    assert fit(X).fitted_.cut.at == 0.0
+    assert not asked
+
+
 def test_exchanging_the_classes_exchanges_the_labels():
     X, _ = one_sided(600, 0.25)
     labels, exchanged = fit(X).predict(X), fit(-X).predict(-X)

@@ -1,5 +1,6 @@
 """On a real Spark session with two workers: the same numbers as in memory."""
 
+import gc
 import os
 import shutil
 import sys
@@ -146,6 +147,112 @@ def test_labels_that_come_late_and_labels_that_may_not_come(spark):
     np.testing.assert_allclose(model.confusion_, gl.DawidSkene().fit(words).confusion_, rtol=0, atol=1e-9)
     with pytest.raises(VotesError, match="maybe"):
         gl.DawidSkene(classes=["no", "yes"]).fit(frame)
+
+
+def drawn(kind, n_items=4000):
+    """Votes of one type, some of them missing where the type has that."""
+    X, _ = gl.simulate_votes(n_items, [3] + [1] * 5, missing_rate=0.1, random_state=3)
+    if kind == "boolean":
+        return pa.array((X == 1).ravel().tolist(), pa.bool_()), X.shape
+    missing = np.isnan(X)
+    values = np.random.default_rng(0).normal(X == 1) if kind == "score" else (X == 1) + 1
+    types = {"byte": pa.int8(), "short": pa.int16(), "int": pa.int32(), "whole": pa.int8(), "text": pa.string()}
+    return (
+        pa.array(
+            values.ravel()
+            if kind in ("score", "float")
+            else values.astype(int).astype(str).ravel().tolist()
+            if kind == "text"
+            else values.astype(int).ravel(),
+            types.get(kind, pa.float64()),
+            mask=None if kind == "whole" else missing.ravel(),
+        ),
+        X.shape,
+    )
+
+
+@pytest.mark.parametrize("kind", ["boolean", "byte", "whole", "short", "int", "float", "score", "text", "mixed"])
+def test_votes_of_every_type_are_those_of_memory(kind, spark):
+    """Numbers of one type go from Spark in lists, all else in columns: nobody can tell."""
+    flat, (n_items, n_voters) = drawn("int" if kind == "mixed" else kind)
+    columns = [flat.take(np.arange(voter, n_items * n_voters, n_voters)) for voter in range(n_voters)]
+    if kind == "mixed":
+        columns[1:3] = [columns[1].cast(pa.int64()), columns[2].cast(pa.int16())]
+    table = pa.table(columns, names=[f"v{voter}" for voter in range(n_voters)])
+    model, expected = gl.LatentSML().fit(spark.createDataFrame(table)), gl.LatentSML().fit(table)
+    assert model.classes_.tolist() == expected.classes_.tolist()
+    assert model.classes_.dtype == expected.classes_.dtype
+    np.testing.assert_array_equal(model.groups_, expected.groups_)
+    np.testing.assert_allclose(model.confusion_, expected.confusion_, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(spark.createDataFrame(table)), expected.predict(table))
+
+
+def test_labels_come_in_pieces_and_in_order(spark, frame, folder, in_memory, monkeypatch, tmp_path):
+    """However many rows a partition has: five million in one piece took more memory than Spark's driver has."""
+    monkeypatch.setattr("goldless.votes.spark._FETCHED", 1 << 18)
+    fetched = []
+    where = type(read(spark, folder)).where
+    monkeypatch.setattr(type(read(spark, folder)), "where", lambda *words: fetched.append(words) or where(*words))
+    stream = gl.VoteStream(read(spark, folder), id_column="case")
+    in_memory.predict_to(stream, tmp_path / "labels.parquet")
+    labels = parquet.read_table(tmp_path / "labels.parquet")
+    assert len(fetched) > 10
+    assert labels.column("case").to_pylist() == frame["case"].tolist()
+    np.testing.assert_array_equal(labels.column("label").to_numpy(), in_memory.predict(frame.drop(columns="case")))
+
+
+def test_results_of_many_partitions_are_added_where_they_are(spark, small):
+    _, votes = small
+    frame = spark.createDataFrame(votes.iloc[:2000, :6]).repartition(40)
+    model, expected = gl.MajorityVote().fit(frame), gl.MajorityVote().fit(votes.iloc[:2000, :6])
+    np.testing.assert_array_equal(model.covariance_, expected.covariance_)
+
+
+def test_what_a_fit_kept_is_let_go_with_it(spark, small):
+    path, _ = small
+    kept = spark.sparkContext._jsc.getPersistentRDDs
+    gc.collect()
+    before = kept().size()
+    stream = gl.VoteStream(read(spark, path), id_column="case")
+    model = gl.DawidSkene().fit(stream)
+    model.predict(stream)
+    del stream
+    gc.collect()
+    assert kept().size() == before
+
+
+def test_files_that_workers_read_are_the_files(spark, frame, folder, in_memory, tmp_path):
+    """Names, votes and truth, as on Dask: Spark only says who reads which piece."""
+    told = []
+    stream = gl.VoteStream(folder, client=spark, progress=told.append)
+    model = gl.LatentSML().fit(stream)
+    assert told[-1] == 1.0
+    np.testing.assert_array_equal(model.covariance_, in_memory.covariance_)
+    np.testing.assert_allclose(model.confusion_, in_memory.confusion_, rtol=0, atol=1e-9)
+    model.predict_to(stream, tmp_path / "labels.parquet")
+    labels = parquet.read_table(tmp_path / "labels.parquet")
+    assert labels.column("case").to_pylist() == frame["case"].tolist()
+    np.testing.assert_array_equal(labels.column("label").to_numpy(), in_memory.predict(frame.drop(columns="case")))
+
+
+@pytest.mark.parametrize("kind", ["words", "scores", "long"])
+def test_files_of_text_numbers_and_votes_are_read_by_spark_as_here(kind, spark, tmp_path):
+    X, _ = gl.simulate_votes(3000, [3] + [1] * 5, missing_rate=0.1, random_state=1)
+    wide = pd.DataFrame(X, columns=[f"v{i}" for i in range(8)], index=pd.Index(range(3000), name="case"))
+    wide = wide.map(lambda value: {1: "yes", -1: "no"}.get(value, "NA"))
+    if kind == "scores":
+        wide = pd.DataFrame(X, columns=wide.columns).fillna(0.5) + np.random.default_rng(2).normal(size=X.shape)
+        wide.index.name = "case"
+    if kind == "long":
+        wide = wide.stack().rename_axis(["item", "voter"]).rename("label")
+    for part in range(2):
+        wide.iloc[part * len(wide) // 2 : (part + 1) * len(wide) // 2].reset_index().to_csv(
+            tmp_path / f"{part}.csv", index=False
+        )
+    stream = gl.VoteStream(tmp_path, client=spark)
+    model, expected = gl.LatentSML().fit(stream), gl.LatentSML().fit(gl.VoteStream(tmp_path))
+    np.testing.assert_allclose(model.confusion_, expected.confusion_, rtol=0, atol=1e-9)
+    assert model.classes_.tolist() == expected.classes_.tolist()
 
 
 def test_wrong_columns_are_named(spark):

@@ -5,7 +5,7 @@ python -m research.benchmarks.scale WORK [SIZE ...], with WORK one of
     crowd [VOTES]     a long Parquet table in no order: merged, fitted and labelled, and peak memory
     voters [M ...]    whole fits of 20,000 items as the number of voters grows, and what is found
     patterns [ROWS]   an EM pass over 20 voters in memory against np.count_nonzero, and memory on top of the votes
-    engines [ROWS]    60 voters: Spark on two cores and two Dask workers against memory
+    engines [ROWS]    60 voters: a file, two Dask workers and Spark on two cores against memory
     page [VOTERS]     the page of a crowd: its size
     against [WORKERS] crowds against crowd-kit, which PEER_PYTHON has (by default this interpreter): 500 votes a
                       worker, crowd-kit on a tenth of them; and ten votes a worker
@@ -144,37 +144,49 @@ def _timed(fit: Callable[[], Any]) -> tuple[dict[str, float], Any]:
 
 
 def engines(n_items: int = 10_000_000) -> None:
-    """Fit 60 voters in memory, on two workers of Dask, and by Spark on two cores, one after the other."""
+    """Fit and label 60 voters in memory, from a Parquet file, on two workers of Dask and by Spark on two cores.
+
+    One after the other. Of Spark once a frame that it reads itself, and once the file, which its workers read.
+    """
     from distributed import Client, LocalCluster
 
-    X, small = draw(n_items, 60), draw(20_000, 60)
-    memory, one = _timed(lambda: gl.LatentSML().fit(X))
-    labels = one.predict(X)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "votes.parquet"
-        for rows, name in ((X, path), (small, Path(folder) / "small.parquet")):
+        path, small = Path(folder) / "votes.parquet", Path(folder) / "small.parquet"
+        X = draw(n_items, 60)
+        for rows, name in ((X, path), (draw(20_000, 60), small)):
             table = pa.table({f"v{voter}": rows[:, voter] for voter in range(60)})
             pq.write_table(table, name, row_group_size=max(len(rows) // 16, 1))
         del table
+        gl.LatentSML().fit(draw(20_000, 60)).predict(draw(5000, 60))  # compile
+        memory, one, labels = _fit_and_label(X, folder)
+        del X
+
+        def against(name: str, votes: Any) -> None:
+            took, other, found = _fit_and_label(votes, folder)
+            same = {"same_labels": found.equals(labels), "difference": difference(one, other)}
+            keep(name, n_items, memory=memory, cluster=took, **same)
+
+        against("file", gl.VoteStream(path))
         with (
             LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
             Client(cluster) as client,
         ):
             client.run(lambda: gl.LatentSML().fit(draw(5000, 60)))  # compile
-            on_dask, other = _timed(lambda: gl.LatentSML().fit(gl.VoteStream(path, client=client)))
-        keep("dask", n_items, memory=memory, cluster=on_dask, **_same(one, other, labels, X))
+            against("dask", gl.VoteStream(path, client=client))
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         with spark_session("local[2]") as session:
-            gl.LatentSML().fit(session.read.parquet(str(path.with_name("small.parquet"))))  # workers start
-            on_spark, other = _timed(lambda: gl.LatentSML().fit(session.read.parquet(str(path))))
-        keep("spark", n_items, memory=memory, cluster=on_spark, **_same(one, other, labels, X))
+            for votes in (session.read.parquet(str(small)), gl.VoteStream(small, client=session)):
+                gl.LatentSML().fit(votes)  # workers start
+            against("spark files", gl.VoteStream(path, client=session))
+            against("spark", session.read.parquet(str(path)))
 
 
-def _same(one: Any, other: Any, labels: np.ndarray, X: np.ndarray) -> dict[str, Any]:
-    return {
-        "same_labels": bool(np.array_equal(labels, other.predict(X))),
-        "difference": difference(one, other),
-    }
+def _fit_and_label(votes: Any, folder: str) -> tuple[dict[str, Any], Any, Any]:
+    """Return what both took, the model, and the labels as they stand in the file that was written."""
+    written = Path(folder) / "labels.parquet"
+    fit, model = _timed(lambda: gl.LatentSML().fit(votes))
+    label, _ = _timed(lambda: model.predict_to(votes, written))
+    return {**fit, "label": label}, model, pq.read_table(written, columns=["label"])
 
 
 def page(n_workers: int = 100_000) -> None:

@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +64,7 @@ def combine_stream(arguments: Options) -> None:
     with _cluster(arguments) as client:
         with Progress("Counting and fitting", arguments.quiet) as progress:
             options_of_stream = {**reading_options(arguments), "progress": progress.update}
-            if arguments.engine == "spark":
-                stream = spark_stream(client, arguments.file, options_of_stream)
-            else:
-                stream = gl.VoteStream(arguments.file, **options_of_stream, client=client)
+            stream = gl.VoteStream(arguments.file, **options_of_stream, client=client)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 facts = facts_of(arguments, stream)
@@ -149,9 +145,6 @@ def _is_of_dask(error: Exception) -> bool:
 # -- Spark ---------------------------------------------------------------------------------------------------
 
 
-_ENDINGS = (".parquet", ".pq", ".csv")
-
-
 @contextmanager
 def spark_session(master: str | None) -> Iterator[Any]:
     """Yield the running session, or start one: on this machine, or by the address of a master."""
@@ -176,29 +169,3 @@ def spark_session(master: str | None) -> Iterator[Any]:
         yield session
     finally:
         session.stop()
-
-
-def spark_stream(session: Any, path: str, options: dict[str, Any]) -> gl.VoteStream:
-    """Return files, one below the other in the order of their names, as a stream that Spark reads."""
-    source = Path(path)
-    files = sorted(source.rglob("*")) if source.is_dir() else [source]
-    files = [file for file in files if file.suffix.lower() in _ENDINGS]
-    if not files:
-        raise ValueError(f"Spark reads Parquet and CSV files, and {path} is none: leave out --engine")
-    frame = reduce(lambda one, other: one.union(other), (_read(session, file) for file in files))
-    if all(options.get(name) is None for name in ("item", "voter", "label")):
-        # which columns are votes is found out as of other files, from the first
-        opened = gl.VoteStream(str(files[0]), **{**options, "progress": None}).open()
-        voters = () if opened.voters is None else opened.voters.tolist()
-        others = [name for name in frame.columns if name not in voters]
-        item = getattr(opened, "item_title", None)
-        ignored = {*options.get("ignore", ()), *(name for name in others if name != item)}
-        options = {**options, "id_column": item if item in others else None, "ignore": ignored, "truth": None}
-    return gl.VoteStream(frame, **options)
-
-
-def _read(session: Any, file: Path) -> Any:
-    """Read a file in its own order."""
-    if file.suffix.lower() == ".csv":
-        return session.read.csv(str(file), header=True, inferSchema=True).coalesce(1)
-    return session.read.parquet(str(file))

@@ -29,7 +29,7 @@ from goldless.io.merge import (
 from goldless.io.numbers import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table, read_within, row_names
 from goldless.io.readers.base import Progress
-from goldless.io.readers.stream import FileVotes, Piece, list_pieces
+from goldless.io.readers.stream import FileVotes, Piece, pieces_of
 from goldless.io.roles import ReadOptions, long_roles
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import Levels, NumberAlphabet
@@ -87,7 +87,7 @@ def open_dask(
 def levels_on_cluster(files: FileVotes, rules: LabelRules, client: Any) -> list[Levels]:
     """Count the answers of every voter of files of numbers, each piece where a worker reads it."""
     count = partial(_levels_of_piece, replace(files, pieces=[]), rules)
-    counted = client.gather([client.submit(count, piece, pure=False) for piece in _pieces_of(files)])
+    counted = client.gather([client.submit(count, piece, pure=False) for piece in pieces_of(files)])
     return reduce(added_levels, filter(None, counted))
 
 
@@ -96,13 +96,9 @@ def _levels_of_piece(files: FileVotes, rules: LabelRules, piece: Piece) -> list[
     return reduce(added_levels, counted) if counted else None
 
 
-def _pieces_of(files: FileVotes) -> list[Piece]:
-    return [piece for file in files.pieces for piece in list_pieces(file.path, by_row_group=True) or ()]
-
-
 def open_files_on_cluster(files: FileVotes, client: Any, progress: Progress | None) -> VoteSource:
     """Return files as a source whose pieces (row groups of Parquet, whole files of other kinds) workers read."""
-    pieces, submit = _pieces_of(files), partial(client.submit, pure=False)
+    pieces, submit = pieces_of(files), partial(client.submit, pure=False)
 
     def open_in(alphabet: Alphabet) -> Passes:
         read = replace(files, alphabet=alphabet)

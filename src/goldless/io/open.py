@@ -76,7 +76,7 @@ class VoteStream:
     memory_limit : int, default=2**28
         Bytes of packed votes (one bit a vote, two if votes are missing) that may be kept in memory. Votes that take
         more are read again at every pass.
-    client : dask.distributed.Client, optional
+    client : dask.distributed.Client or pyspark.sql.SparkSession, optional
         Cluster that reads the pieces of files and makes the passes.
     progress : callable, optional
         Called with the share of a pass that is done.
@@ -157,7 +157,7 @@ class VoteStream:
         options = replace(self._options, rules=rules)
         known = None if bins is None else NumberAlphabet.of(rules.classes, bins, rules)  # type: ignore[arg-type]
         if isinstance(self.source, str | os.PathLike):
-            return self._open_files(options, bins)
+            return self._open_files(options, bins, known)
         if is_dask(self.source):
             from goldless.io.dask import long_frames, open_dask, running_client
 
@@ -196,10 +196,16 @@ class VoteStream:
         found = votes.find_rows(names) if isinstance(votes, VoteSource) else find_items(votes, names)
         return {names[name]: row for name, row in found.items()}
 
-    def _open_files(self, options: ReadOptions, bins: Bins | None) -> VoteSource | Votes:
+    def _open_files(
+        self, options: ReadOptions, bins: Bins | None, known: NumberAlphabet | None
+    ) -> VoteSource | Votes:
         reader = self._reader
         files = understand(self.source, options, reader)
         if isinstance(files, LongFiles):
+            if is_session(self.client):
+                from goldless.io.spark import open_long_on_spark
+
+                return open_long_on_spark(files, self.client, options, known, self._progress)
             if self.client is None and files.n_lines * _BYTES_TO_READ_A_LINE <= self.memory_limit:
                 files = None  # it is small
             else:
@@ -216,6 +222,10 @@ class VoteStream:
         self._say(files.notes)
         # what is no voter stays none, also where labels are looked at in another way, as by a fitted model
         self._options = replace(self._options, ignore=self._options.ignore | files.left_out)
+        if is_session(self.client):
+            from goldless.io.spark import open_files_on_spark
+
+            return open_files_on_spark(files, self.client, self._progress)
         if self.client is not None:
             from goldless.io.dask import open_files_on_cluster
 
@@ -310,6 +320,10 @@ def _alphabet_of_files(files: FileVotes, rules: LabelRules, bins: Bins | None, c
     kinds = kinds_of_block(first, rules) or ("scores",) * len(files.voters)
     if client is None:
         levels = levels_of_blocks(files.tables(rules), rules)
+    elif is_session(client):
+        from goldless.io.spark import levels_on_spark
+
+        levels = levels_on_spark(files, rules, client)
     else:
         from goldless.io.dask import levels_on_cluster
 
@@ -343,6 +357,11 @@ def is_dask(X: Any) -> bool:
 def is_spark(X: Any) -> bool:
     """Whether something is a DataFrame of Spark."""
     return type(X).__module__.partition(".")[0] == "pyspark" and hasattr(X, "mapInArrow")
+
+
+def is_session(client: Any) -> bool:
+    """Whether a client is a session of Spark."""
+    return type(client).__module__.partition(".")[0] == "pyspark"
 
 
 def row_names(table: Any) -> Beside:

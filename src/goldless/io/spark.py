@@ -1,12 +1,13 @@
-"""Spark DataFrames as sources of votes: one row an item and one column a voter, or one row a vote."""
+"""Spark DataFrames as sources of votes, one row an item or one row a vote; and files that workers of Spark read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
@@ -15,6 +16,7 @@ from goldless.io.encode import columns_of, labels_in
 from goldless.io.numbers import added_levels, alphabet_of_levels, kinds_of_block, levels_of
 from goldless.io.open import pack_table
 from goldless.io.readers.base import Progress
+from goldless.io.readers.stream import FileVotes, LongFiles, Piece, pieces_of
 from goldless.io.roles import ReadOptions
 from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import Levels, NumberAlphabet
@@ -53,7 +55,7 @@ def open_spark(
 
     def open_in(alphabet: Alphabet) -> Passes:
         pack = _Pack(alphabet, voters, n_voters, titled)
-        engine = SparkEngine(lambda: mapped(votes, partial(packed_rows, pack)), n_voters, len(alphabet), progress)
+        engine = SparkEngine(lambda: mapped(votes, pack.packed), n_voters, len(alphabet), progress)
 
         def rows(function: Callable[[Rows], Any]) -> Iterator[tuple[Any, Beside]]:
             named = frame.select(*in_lists, *([] if names is None else [names]))
@@ -155,6 +157,10 @@ class _Pack:
         """Pack a batch."""
         return pack_table(_table(batch, self.titles), self.alphabet, self.voters, self.n_voters)
 
+    def packed(self, batches: Iterator[Any]) -> Iterator[Rows]:
+        """Pack the batches of a partition."""
+        return packed_rows(partial(self, batch) for batch in batches)
+
     def answers(
         self, function: Callable[[Rows], Any], names: str | None, batches: Iterator[Any]
     ) -> Iterator[tuple[Any, Beside]]:
@@ -163,3 +169,74 @@ class _Pack:
             if batch.num_rows:
                 votes = batch if names is None else batch.select([*range(batch.num_columns - 1)])
                 yield function(self(votes)), Beside(None if names is None else batch.column(names))
+
+
+# -- files --------------------------------------------------------------------------------------------------
+
+
+def open_files_on_spark(files: FileVotes, session: Any, progress: Progress | None) -> VoteSource:
+    """Return files as a source whose pieces workers read themselves, several times faster than Spark does."""
+    pieces = pieces_of(files)
+    voters, frame = np.array(files.voters, dtype=object), _numbered(session, pieces)
+
+    def open_in(alphabet: Alphabet) -> Passes:
+        read = _Pieces(replace(files, alphabet=alphabet, pieces=[]), pieces)
+        engine = SparkEngine(lambda: mapped(frame, read.packed), len(voters), len(alphabet), progress)
+        return Passes(engine, lambda function: results_in_batches(frame, partial(read.answers, function)))
+
+    title = files.id_column or "item"
+    assert files.alphabet is not None
+    return VoteSource(files.alphabet, voters, len(voters), open_in, how=files.how, item_title=title)
+
+
+def levels_on_spark(files: FileVotes, rules: LabelRules, session: Any) -> list[Levels]:
+    """Count the answers of every voter of files of numbers, each piece where a worker reads it."""
+    pieces = pieces_of(files)
+    read = _Pieces(replace(files, pieces=[]), pieces)
+    frame = _numbered(session, pieces)
+    return sum_of(frame, partial(read.levels, rules), frame.rdd.getNumPartitions()).levels
+
+
+def open_long_on_spark(
+    files: LongFiles, session: Any, options: ReadOptions, known: NumberAlphabet | None, progress: Progress | None
+) -> VoteSource:
+    """Return a long table in files as a source: Spark reads it, and joins the votes of an item."""
+    frames = (
+        session.read.csv(piece.path, header=True, inferSchema=True)
+        if piece.kind == "csv"
+        else session.read.parquet(piece.path)
+        for piece in files.pieces
+    )
+    roles = files.roles
+    named = replace(options, item=roles.item, voter=roles.voter, label=roles.label)
+    return open_spark(reduce(lambda one, other: one.union(other), frames), named, known, progress)
+
+
+def _numbered(session: Any, pieces: list[Piece]) -> Any:
+    """Return a frame of the numbers of pieces, two partitions for each core: a task costs Spark something too."""
+    n_parts = min(len(pieces), 2 * session.sparkContext.defaultParallelism)
+    return session.range(0, len(pieces), 1, max(n_parts, 1))
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Pieces of files, read where their numbers are."""
+
+    files: FileVotes
+    pieces: list[Piece]
+
+    def packed(self, batches: Iterator[Any]) -> Iterator[Rows]:
+        """Pack pieces."""
+        return packed_rows(self.files.makers(self._of(batches)))
+
+    def answers(self, function: Callable[[Rows], Any], batches: Iterator[Any]) -> Iterator[tuple[Any, Beside]]:
+        """Apply a function to the rows of pieces, some at a time."""
+        return ((function(make()), beside) for make, beside in self.files.labelled(self._of(batches)))
+
+    def levels(self, rules: LabelRules, batches: Iterator[Any]) -> Iterator[_SumOfLevels]:
+        """Count the answers of every voter."""
+        tables = replace(self.files, pieces=self._of(batches)).tables(rules)
+        return (_SumOfLevels(levels_of(table, rules)) for table in tables)
+
+    def _of(self, batches: Iterator[Any]) -> list[Piece]:
+        return [self.pieces[number] for batch in batches for number in batch.column(0).to_pylist()]

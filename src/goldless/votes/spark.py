@@ -204,13 +204,13 @@ def _load(payload: bytes) -> Any:
 # -- packed rows --------------------------------------------------------------------------------------------
 
 
-def packed_rows(pack: Callable[[Any], Rows], batches: Batches) -> Iterator[Rows]:
-    """Pack the batches of a partition, and join small ones; raise all new labels that are met."""
+def packed_rows(makers: Iterable[Callable[[], Rows]]) -> Iterator[Rows]:
+    """Make rows of a partition, and join small ones; raise all new labels that are met."""
     waiting: list[Rows] = []
     new: list[NewLabels] = []
-    for batch in batches:
+    for make in makers:
         try:
-            waiting.append(pack(batch))
+            waiting.append(make())
         except NewLabels as strangers:
             new.append(strangers)
         if new or sum(rows.n_rows for rows in waiting) >= _ROWS:

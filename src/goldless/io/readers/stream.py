@@ -264,6 +264,11 @@ class FileVotes:
                 start += batch.num_rows
 
 
+def pieces_of(files: FileVotes) -> list[Piece]:
+    """Return the pieces of files that are read one by one: row groups of Parquet, whole files of other kinds."""
+    return [piece for file in files.pieces for piece in list_pieces(file.path, by_row_group=True) or ()]
+
+
 @dataclass(frozen=True, eq=False)
 class LongFiles:
     """A file or folder that holds a long table, one line a vote."""
