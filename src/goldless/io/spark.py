@@ -18,7 +18,7 @@ from goldless.io.open import pack_table
 from goldless.io.readers.base import Progress
 from goldless.io.readers.stream import FileVotes, LongFiles, Piece, pieces_of
 from goldless.io.roles import ReadOptions
-from goldless.votes.alphabet import TOO_EARLY, Alphabet, LabelRules
+from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import Levels, NumberAlphabet
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.source import Passes, VoteSource
@@ -207,14 +207,15 @@ def open_long_on_spark(
         else session.read.parquet(piece.path)
         for piece in files.pieces
     )
-    roles = files.roles
-    named = replace(options, item=roles.item, voter=roles.voter, label=roles.label)
+    roles, rules = files.roles, options.rules
+    rules = replace(rules, missing=(*rules.missing, *sorted(MISSING_TOKENS)))  # as in every file
+    named = replace(options, item=roles.item, voter=roles.voter, label=roles.label, rules=rules)
     return open_spark(reduce(lambda one, other: one.union(other), frames), named, known, progress)
 
 
 def _numbered(session: Any, pieces: list[Piece]) -> Any:
-    """Return a frame of the numbers of pieces, two partitions for each core: a task costs Spark something too."""
-    n_parts = min(len(pieces), 2 * session.sparkContext.defaultParallelism)
+    """Return a frame of the numbers of pieces, a partition for each core: a task costs Spark something too."""
+    n_parts = min(len(pieces), session.sparkContext.defaultParallelism)
     return session.range(0, len(pieces), 1, max(n_parts, 1))
 
 
