@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -17,8 +18,8 @@ from goldless.io.roles import column_of_numbers
 from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
 from goldless.plain import is_number
-from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, distinct_labels, is_missing, short_repr
-from goldless.votes.bins import Bins, Levels, NumberAlphabet, distinct_numbers
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, is_missing, short_repr
+from goldless.votes.bins import Bins, Levels, NumberAlphabet
 from goldless.votes.kinds import (
     JUDGED_ITEMS,
     are_in_order,
@@ -27,7 +28,6 @@ from goldless.votes.kinds import (
     judge_labels,
     judge_range,
     labels_among,
-    ranks_as_codes,
 )
 from goldless.votes.rows import Rows
 from goldless.votes.votes import Votes
@@ -65,24 +65,13 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
         if len(np.unique(looked_at)) > MAX_CLASSES + len(rules.missing) + 1:
             return judge_range(answers_of(table, rules))
     draft = rules.alphabet_draft()
-    labels = [
-        label
-        for label in dict.fromkeys(label for values in blocks for label in _distinct(values))
-        if not draft.means_missing(label)
-    ]
+    labels = [label for label in table.labels if not draft.means_missing(label)]
     integers = all(values.dtype.kind in "iu" for values in blocks)
     judged = judge_labels(labels, integers)
     if judged != "grades":
         return judged
-    codes = ranks_as_codes(answers_of(table.head(JUDGED_ITEMS), rules), labels)
+    codes = table.head(JUDGED_ITEMS).codes(replace(draft, values=as_classes(sorted(labels))))
     return "ordinal" if are_in_order(codes, len(labels)) else "labels"
-
-
-def _distinct(values: NDArray) -> Iterable:
-    """Return the different labels of a block, missing ones perhaps among them."""
-    if values.dtype.kind == "f":
-        return distinct_numbers(values[~np.isnan(values)])[0].tolist()
-    return distinct_labels(values)
 
 
 def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:

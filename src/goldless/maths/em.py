@@ -145,7 +145,9 @@ class Dirichlet:
         """Return the model of largest expected log-likelihood plus log prior (M-step)."""
         own = self._own_latent
         prior = counts.labels + self.items
-        latents = self.start.with_own_latents(_shares(counts.latents[own] + self._latents, axis=1))
+        latents = self.start.latents
+        if own.any():
+            latents = self.start.with_own_latents(_shares(counts.latents[own] + self._latents, axis=1))
         pseudo = self._pseudo
         if self.pooled and self.start.states_are_classes:
             pseudo = pseudo + self._pull(counts.votes)

@@ -38,6 +38,7 @@ TOO_EARLY = ("one-class", "no-votes", "unknown-positive")  # what more votes may
 _LONGEST = 1000  # characters of a label
 _CLOSE = 1 << 12  # integers that lie so close have a table of all between them
 _MANY = 8  # more distinct labels than this are found by sorting
+_MANY_BYTES = 32  # or of bytes, which are compared fastest, more than these
 
 Place = Callable[[Any], str]  # says where a label first occurs, such as " in row 3, column 'ann'"
 
@@ -268,7 +269,10 @@ class Alphabet:
         """Return the codes of an array that holds no objects, one comparison for every class."""
         span = _close_integers(values) if len(self.values) > 2 else None
         if span is not None:  # the codes of all integers between the ends, once
-            return np.take(self._compare(span), (values - span[0]).astype(np.intp, copy=False))
+            codes = self._compare(span)
+            if (np.diff(codes) == 1).all():  # whole numbers in a row
+                return (values - span[0]).astype(np.int8) + codes[0]
+            return np.take(codes, (values - span[0]).astype(np.intp, copy=False))
         if len(self.values) == 2:
             is_negative, is_positive = (_equals(values, label) for label in self.values)
             codes, other = is_positive.view(np.int8), ~(is_negative | is_positive)
@@ -359,6 +363,8 @@ def distinct_labels(values: NDArray) -> Iterable:
             return lowest, highest
         return {label for part in ordered_map(lambda rows: distinct_labels(flat[rows]), chunks) for label in part}
     span = _close_integers(values)
+    if span is not None and values.itemsize == 1 and len(span) <= _MANY_BYTES:
+        return span[[(values == label).any() for label in span]]
     if span is not None and len(span) > _MANY:
         occurs = np.zeros(len(span), dtype=bool)
         occurs[values - span[0]] = True
