@@ -76,9 +76,16 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
 
 def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:
     """Return a table as numbers, NaN where a vote is missing."""
-    answers = np.full(table.shape, np.nan)
+    answers: NDArray[np.float64] | None = None
     for index, values in table.blocks():
+        if index is ...:  # all votes in one block: nothing to put together
+            answers = np.array(_as_numbers(values, table), order="C")
+            break
+        if answers is None:
+            answers = np.full(table.shape, np.nan)
         answers[index] = _as_numbers(values, table)
+    if answers is None:
+        answers = np.full(table.shape, np.nan)
     for missing in rules.missing:
         if isinstance(missing, int | float | np.number) and not isinstance(missing, bool):
             with suppress(OverflowError):  # no answer is a number that no register holds
@@ -88,7 +95,7 @@ def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:
 
 def _as_numbers(values: NDArray, table: LabelTable) -> NDArray[np.float64]:
     if values.dtype.kind in "iufb":
-        return values.astype(np.float64)
+        return values.astype(np.float64, copy=False)
     flat = [np.nan if is_missing(value) else value for value in values.ravel().tolist()]
     try:
         return np.array(flat, dtype=np.float64).reshape(values.shape)

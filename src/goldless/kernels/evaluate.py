@@ -11,7 +11,7 @@ from goldless.kernels.packing import PackingPlan
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import UnitTables
 
-_CHUNK_ROWS = 1 << 14
+_CHUNK_ROWS = 1 << 13
 _ADDED_ROWS = 1 << 12
 _FEW_CELLS = 1 << 15  # table entries that numpy adds before a kernel would be compiled
 

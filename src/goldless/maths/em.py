@@ -227,11 +227,10 @@ class Dirichlet:
 
     def log_density(self, model: TreeModel) -> float:
         """Return the log-density of a model up to a constant."""
-        return float(
-            self.items @ _log(model.prior)
-            + (self._latents * _log(model.latents[self._own_latent])).sum()
-            + self._log_density_of_votes(model)
-        )
+        of_latents, own = 0.0, self._own_latent
+        if own.any():
+            of_latents = (self._latents * _log(model.latents[own])).sum()
+        return float(self.items @ _log(model.prior) + of_latents + self._log_density_of_votes(model))
 
     def _log_density_of_votes(self, model: TreeModel) -> float:
         if self.ordered is None:

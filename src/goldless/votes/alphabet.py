@@ -267,6 +267,8 @@ class Alphabet:
 
     def _compare(self, values: NDArray) -> NDArray[np.int8]:
         """Return the codes of an array that holds no objects, one comparison for every class."""
+        if len(self.values) > 2:
+            values = _as_integers(values)
         span = _close_integers(values) if len(self.values) > 2 else None
         if span is not None:  # the codes of all integers between the ends, once
             codes = self._compare(span)
@@ -308,6 +310,18 @@ def _are_codes(values: NDArray, classes: NDArray) -> bool:
 def _equals(values: NDArray, label: Any) -> NDArray[np.bool_]:
     """Compare an array that holds no objects with a label; a label of another type equals nothing."""
     return values == label if np.isscalar(label) else np.zeros(values.shape, dtype=bool)
+
+
+def _as_integers(values: NDArray) -> NDArray:
+    """Return many whole numbers as integers, in which they are looked up; everything else as it is."""
+    if values.dtype.kind != "f" or values.size <= 2 * _CLOSE:
+        return values
+    for kind in (np.int8, np.int16):
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(kind)
+        if (whole == values).all():
+            return whole
+    return values
 
 
 def _close_integers(values: NDArray) -> NDArray | None:
@@ -362,6 +376,10 @@ def distinct_labels(values: NDArray) -> Iterable:
         if int(highest) - int(lowest) == 1:
             return lowest, highest
         return {label for part in ordered_map(lambda rows: distinct_labels(flat[rows]), chunks) for label in part}
+    if values.dtype.kind == "f":
+        whole = _as_integers(values)
+        if whole.dtype.kind == "i":
+            return {float(label) for label in distinct_labels(whole)}
     span = _close_integers(values)
     if span is not None and values.itemsize == 1 and len(span) <= _MANY_BYTES:
         return span[[(values == label).any() for label in span]]

@@ -106,7 +106,10 @@ class Rows:
         else:
             counts = np.zeros(len(first), dtype=np.int64)
             np.add.at(counts, inverse, self.counts)
-        return PatternTable(bits[first], self.n_voters, self.n_symbols, counts, inverse)
+        table = PatternTable(bits[first], self.n_voters, self.n_symbols, counts, inverse)
+        if "codes" in vars(self):
+            vars(table)["codes"] = self.codes[first]
+        return table
 
 
 @dataclass(frozen=True, eq=False)
