@@ -72,7 +72,7 @@ def sums_of_votes(codes: NDArray[np.int8], log_votes: NDArray[np.float64]) -> ND
     table = np.zeros((n_voters, 1 + n_symbols, n_states))  # the first of each voter is for no vote
     table[:, 1:] = log_votes.transpose(0, 2, 1)
     first = np.arange(1, n_voters * (1 + n_symbols) + 1, 1 + n_symbols)
-    out = np.zeros((len(codes), n_states))
+    out, nothing = np.zeros((len(codes), n_states)), np.zeros(n_states)
     if out.size * n_voters <= _FEW_CELLS:
         for column, own in zip(codes.T, table, strict=True):
             out += own[column + 1]
@@ -82,7 +82,8 @@ def sums_of_votes(codes: NDArray[np.int8], log_votes: NDArray[np.float64]) -> ND
     def fill(rows: slice) -> None:
         cells = codes[rows].astype(np.uint32)
         cells += first.astype(np.uint32)
-        collect(np.arange(0, cells.size + 1, n_voters), cells.reshape(-1), table.reshape(-1, n_states), out[rows])
+        starts = np.arange(0, cells.size + 1, n_voters)
+        collect(starts, cells.reshape(-1), table.reshape(-1, n_states), nothing, out[rows])
 
     ordered_map(fill, row_chunks(len(codes), _ADDED_ROWS))
     return out

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,11 @@ from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree import in_fours
 
 _TINY = 1e-300
-_LEAST_PRIOR = 1e-100  # from where products of many votes do not vanish
 _CHUNK_ROWS = 1 << 15
+_ROWS_AT_ONCE = 1 << 12  # what they read stays in the cache until it is counted
 _VOTES_OF_A_PIECE = 1 << 16  # fewer are not cut
 _MOST_PIECES = 16
 _TABLES_AT_ONCE = 4
-_LN_2 = float(np.log(2.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,20 +80,17 @@ class SparseLayout:
 class SparseTree:
     """A tree model as the arrays that passes over sparse rows read."""
 
-    # (n_voters * n_symbols, n_parent_states): probability of every vote in each state of the voter's parent, and its
-    # logarithm
-    votes: NDArray[np.float64]
+    # (n_voters * n_symbols, n_parent_states): log-probability of every vote in each state of the voter's parent
     log_votes: NDArray[np.float64]
     latent_of: NDArray[np.int64]  # (n_voters,): number of the latent that a voter hangs on, -1 for the hub itself
     # (n_latents, n_latent_states, n_states): Pr(alpha = a | state) of those groups that have a latent of their own
     rates: NDArray[np.float64]
-    prior: NDArray[np.float64]  # (n_states,): probability of every state
+    log_prior: NDArray[np.float64]  # (n_states,)
     n_symbols: int
 
     @classmethod
     def of(
         cls,
-        votes: NDArray[np.float64],
         log_votes: NDArray[np.float64],
         groups: NDArray[np.int64],
         latents: NDArray[np.float64],
@@ -103,16 +100,11 @@ class SparseTree:
         """Return the arrays of a model, as :class:`goldless.maths.tree.TreeModel` holds it."""
         number = np.where(has_latent, np.cumsum(has_latent) - 1, -1)
         n_voters, n_parents, n_symbols = log_votes.shape
-
-        def by_cell(table: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.ascontiguousarray(table.transpose(0, 2, 1)).reshape(n_voters * n_symbols, n_parents)
-
         return cls(
-            by_cell(votes),
-            by_cell(log_votes),
+            np.ascontiguousarray(log_votes.transpose(0, 2, 1)).reshape(n_voters * n_symbols, n_parents),
             number[groups],
             np.ascontiguousarray(latents[has_latent]),
-            np.maximum(prior, _LEAST_PRIOR),
+            np.log(np.maximum(prior, _TINY)),
             n_symbols,
         )
 
@@ -120,12 +112,13 @@ class SparseTree:
         """Return log Pr(votes of the row | state of the hub), shape (n_rows, n_states)."""
         from goldless.kernels.flat import collect
 
-        cells, out = self._cells(codes), np.empty((len(codes), len(self.prior)))
+        cells, out = self._cells(codes), np.empty((len(codes), len(self.log_prior)))
+        even = np.zeros(len(self.log_prior))
 
         def fill(rows: slice) -> None:
             starts = codes.starts[rows.start : rows.stop + 1]
             if self._is_flat:
-                collect(starts, cells, self.log_votes, out[rows])
+                collect(starts, cells, self.log_votes, even, out[rows])
             else:
                 _evaluate(starts, cells, self.log_votes, self.latent_of, self.rates, self.n_symbols, out[rows])
 
@@ -135,8 +128,7 @@ class SparseTree:
     def latent_posterior(self, codes: SparseCodes) -> NDArray[np.float64]:
         """Return Pr(alpha = a | all votes) of the groups that have a latent, shape (n_rows, n_latents, n_latent)."""
         cells, out = self._cells(codes), np.empty((len(codes), *self.rates.shape[:2]))
-        log_prior = np.log(self.prior)
-        _latents(codes.starts, cells, self.log_votes, self.latent_of, self.rates, log_prior, self.n_symbols, out)
+        _latents(codes.starts, cells, self.log_votes, self.latent_of, self.rates, self.log_prior, self.n_symbols, out)
         return out
 
     def _cells(self, codes: SparseCodes) -> NDArray[np.uint32]:
@@ -148,25 +140,14 @@ class SparseTree:
 
     def expect(self, layout: SparseLayout) -> SparseSums:
         """Return what the rows add to an E-step."""
-        log_prior, at_once = np.log(self.prior), self._at_once
 
         def add(rows: slice, sums: SparseSums) -> float:
-            starts, counts = layout.starts[rows.start : rows.stop + 1], layout.counts[rows]
             if self._is_flat:
-                from goldless.kernels.flat import expect
-
-                totals, powers = np.empty(len(counts)), np.empty(len(counts))
-                expect(
-                    starts, layout.cells, counts, self.votes, self.prior, at_once, totals, powers, sums.labels,
-                    sums.votes,
-                )  # fmt: skip
-                np.log(totals, out=totals)
-                powers *= _LN_2
-                totals += powers
-                return float(np.einsum("i,i->", counts, totals))  # not by BLAS, whose threads would wait
+                return self._share(layout, rows, sums, self._collect)
+            starts, counts = layout.starts[rows.start : rows.stop + 1], layout.counts[rows]
             return float(
                 _expect(
-                    starts, layout.cells, counts, self.log_votes, self.latent_of, self.rates, log_prior,
+                    starts, layout.cells, counts, self.log_votes, self.latent_of, self.rates, self.log_prior,
                     self.n_symbols, sums.labels, sums.latents, sums.voted, sums.votes,
                 )
             )  # fmt: skip
@@ -176,40 +157,65 @@ class SparseTree:
     @property
     def _is_flat(self) -> bool:
         """Whether every voter hangs on the hub."""
-        return not len(self.rates) and self.log_votes.shape[1] == len(self.prior)
+        return not len(self.rates) and self.log_votes.shape[1] == len(self.log_prior)
 
-    @property
-    def _at_once(self) -> int:
-        """How many probabilities can be multiplied before their product may vanish."""
-        from goldless.kernels.flat import PRODUCT_BITS
+    def _collect(
+        self, layout: SparseLayout, rows: slice, hub: NDArray[np.float64], tops: NDArray[np.float64]
+    ) -> None:
+        """Fill ``hub`` with what some rows say of the states, as a share of what they say of the likeliest."""
+        from goldless.kernels.flat import collect, lower  # brings Numba along
 
-        halvings, of_prior = (-np.log2(float(table.min(initial=0.5))) for table in (self.votes, self.prior))
-        return int((PRODUCT_BITS - of_prior) / halvings)
+        collect(layout.starts[rows.start : rows.stop + 1], layout.cells, self.log_votes, self.log_prior, hub)
+        lower(hub, tops)
+        np.exp(hub, out=hub)  # of many at once these are cheap
+
+    def _share(self, layout: SparseLayout, rows: slice, sums: SparseSums, fill: Callable[..., None]) -> float:
+        """Count the votes of some rows by the states that ``fill`` finds likely, if every voter hangs on the hub."""
+        from goldless.kernels.flat import count, share
+
+        log_likelihood = 0.0
+        # what rows read stays in the cache until it is counted, unless the tables are larger than the cache anyway
+        at_once = max(min(max(_ROWS_AT_ONCE, len(self.log_votes)), rows.stop - rows.start), 1)
+        hubs, all_tops, all_totals = np.empty((at_once, len(self.log_prior))), np.zeros(at_once), np.empty(at_once)
+        items = np.zeros((at_once, sums.votes.shape[1]))
+        for first in range(rows.start, rows.stop, at_once):
+            here = slice(first, min(first + at_once, rows.stop))
+            starts, counts, n_rows = layout.starts[first : here.stop + 1], layout.counts[here], here.stop - first
+            hub, tops, totals = hubs[:n_rows], all_tops[:n_rows], all_totals[:n_rows]
+            fill(layout, here, hub, tops)
+            share(counts, hub, totals, sums.labels, items)
+            count(starts, layout.cells, items, sums.votes)
+            np.log(totals, out=totals)
+            totals += tops
+            log_likelihood += float(np.einsum("i,i->", counts, totals))  # not by BLAS, whose threads would wait
+        return log_likelihood
 
     def unit_votes(self, layout: SparseLayout, hub: NDArray[np.float64] | None) -> SparseSums:
         """Return what starts EM: every group, and every voter alone, has one soft vote on the rows it votes on.
 
         ``hub`` is the start of Pr(state | votes); by default the mean over units of their mean vote.
         """
-        given = np.empty((0, len(self.prior))) if hub is None else np.ascontiguousarray(hub)
-        counts_names = hub is None and self._is_flat
-        named = np.tile(np.eye(self.n_symbols), (len(self.latent_of) * counts_names, 1))  # what every vote names
+        given = hub is not None
+        n_states = len(self.log_prior)
+        start = np.empty((0, n_states)) if hub is None else np.ascontiguousarray(hub)
+        named = np.tile(np.eye(self.n_symbols), (len(self.latent_of), 1)) if self._is_flat else start
+
+        def mean_votes(layout: SparseLayout, rows: slice, out: NDArray[np.float64], tops: Any) -> None:
+            from goldless.kernels.flat import collect
+
+            if given:
+                np.copyto(out, start[rows])
+                return
+            starts = layout.starts[rows.start : rows.stop + 1]
+            collect(starts, layout.cells, named, np.zeros(n_states), out)
+            out[starts[1:] == starts[:-1], 0] = 1.0  # a row without votes is for the first
 
         def add(rows: slice, sums: SparseSums) -> float:
-            starts, counts = layout.starts[rows.start : rows.stop + 1], layout.counts[rows]
             if self._is_flat:
-                from goldless.kernels.flat import collect, start
-
-                shares = given[rows]
-                if hub is None:
-                    shares = np.empty((len(counts), len(self.prior)))
-                    collect(starts, layout.cells, named, shares)
-                    shares[starts[1:] == starts[:-1], 0] = 1.0  # a row without votes is for the first
-                start(starts, layout.cells, counts, shares, np.empty(len(counts)), sums.labels, sums.votes)
-                return 0.0
+                return self._share(layout, rows, sums, mean_votes)
             _unit_votes(
-                starts, layout.cells, counts, self.latent_of, self.n_symbols, hub is not None, given[rows],
-                sums.labels, sums.latents, sums.votes,
+                layout.starts[rows.start : rows.stop + 1], layout.cells, layout.counts[rows], self.latent_of,
+                self.n_symbols, given, start[rows] if given else start, sums.labels, sums.latents, sums.votes,
             )  # fmt: skip
             return 0.0
 
@@ -220,14 +226,15 @@ class SparseTree:
         if len(self.latent_of) != layout.n_voters or self.n_symbols != layout.n_symbols:
             raise ValueError(f"a model of {len(self.latent_of)} voters, and votes of {layout.n_voters}")
         n_latents, n_latent, n_states = self.rates.shape
-        n_cells, n_parents = self.votes.shape
+
+        n_cells, n_parents = self.log_votes.shape
         width = in_fours(n_parents) if self._is_flat else n_parents
 
         def of_rows(rows: slice) -> SparseSums:
             votes = layout.empty_table((n_cells, width))
             latents, voted = np.zeros((n_latents, n_latent, n_states)), np.zeros((n_latents, n_states))
             sums = SparseSums(np.zeros(n_states), latents, voted, votes, 0.0)
-            return sums.with_likelihood(add(rows, sums))
+            return replace(sums, log_likelihood=add(rows, sums))
 
         total: SparseSums | None = None
         for start in range(0, len(layout.pieces), _TABLES_AT_ONCE):
@@ -264,11 +271,7 @@ class SparseSums:
         """Return the sums over both blocks, in place of the first."""
         for name in ("labels", "latents", "voted", "votes"):
             getattr(self, name).__iadd__(getattr(other, name))
-        return self.with_likelihood(self.log_likelihood + other.log_likelihood)
-
-    def with_likelihood(self, log_likelihood: float) -> SparseSums:
-        """Return the sums with another log-likelihood."""
-        return SparseSums(self.labels, self.latents, self.voted, self.votes, log_likelihood)
+        return replace(self, log_likelihood=self.log_likelihood + other.log_likelihood)
 
 
 @compiled

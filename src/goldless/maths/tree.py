@@ -183,8 +183,7 @@ class TreeModel(TreeTables):
 
     def sparse_tree(self) -> SparseTree:
         """Return the model as passes over rows that name their voters read it."""
-        votes = self.votes if self.votes.min(initial=1.0) >= LEAST_RATE else np.maximum(self.votes, LEAST_RATE)
-        return SparseTree.of(votes, self.log_votes, self.groups, self.latents, self.has_latent, self.prior)
+        return SparseTree.of(self.log_votes, self.groups, self.latents, self.has_latent, self.prior)
 
     @cached_property
     def log_votes(self) -> NDArray[np.float64]:

@@ -243,10 +243,8 @@ def expected_of_lists(sums: SparseSums, model: TreeModel) -> ExpectedCounts:
 def unit_tree(groups: NDArray[np.int64], n_symbols: int, n_states: int | None = None) -> SparseTree:
     """Return a grouping as passes over sparse rows read it; by default the states are the symbols."""
     n_states, has_latent = n_states or n_symbols, np.bincount(groups) >= 2
-    nothing = np.zeros((len(groups), max(n_states, n_symbols), n_symbols))
     return SparseTree.of(
-        nothing,
-        nothing,
+        np.zeros((len(groups), max(n_states, n_symbols), n_symbols)),
         groups,
         np.zeros((len(has_latent), n_symbols, n_states)),
         has_latent,
