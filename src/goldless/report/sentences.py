@@ -19,6 +19,8 @@ METHODS = {
     "voter thought best": "voter with the highest estimate",
     "panel": "panel",
 }
+# share of the items: of a voter with votes on fewer it is said, for on all items it is then not as good as on its own
+HAS_GAPS = 0.995
 _FEW_PANELS = 30  # from so many on "of 100" is said of how often something held
 _AS_GOOD_AS_ALL = 0.95
 _REJECTED = 0.05
