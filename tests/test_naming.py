@@ -337,6 +337,20 @@ def test_the_same_labels_have_the_same_figures():
     assert combined.model_interval == pytest.approx(majority.model_interval)
 
 
+def test_the_card_does_not_say_that_no_echo_was_found_where_independence_is_rejected():
+    """Seven voters of three classes, of whom three share a source: that they share can be told, and not who."""
+    X, _ = gl.simulate_votes(
+        400, groups=[3] + [1] * 4, n_classes=3, missing_rate=0.1, random_state=5, group_accuracy=(0.6, 0.85)
+    )
+    model = fit(X)
+    answer = gl.report.summarize(model, X, resamples=0)["answer"]
+    assert "share more than independent ones would" in answer["headline"]
+    assert answer["in_short"] == "7 voters share errors: whose, cannot be told"
+    X, _ = gl.simulate_votes(400, groups=[1] * 7, random_state=5)
+    answer = gl.report.summarize(fit(X), X, resamples=0)["answer"]
+    assert answer["in_short"] == "7 voters, no echo found"
+
+
 def test_a_panel_has_one_figure_on_every_screen(tmp_path, capsys):
     file = str(tmp_path / "votes.csv")
     assert main(["simulate", "--items", "300", "--groups", "3,1,1,1,1,1", "-o", file]) == 0
