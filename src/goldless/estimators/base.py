@@ -20,7 +20,7 @@ from goldless.fitting.facts import NO_LABELS, KnownLabels
 from goldless.fitting.fitted import Convergence, Fitted, Unseen, probabilities
 from goldless.fitting.labelling import Written, write_labels
 from goldless.fitting.number_facts import auc_of, direction_of, emission_of, severity_of, turning_point_of
-from goldless.io.encode import encode_by, encode_by_bins, policy
+from goldless.io.encode import encode_by, encode_by_bins, encode_votes, policy
 from goldless.io.open import as_stream
 from goldless.kernels.sparse import SparseCodes
 from goldless.maths.tree import TreeModel
@@ -645,6 +645,16 @@ def check_is_model(model: Any, what: str) -> None:
     """Refuse what is no model of the voters, such as a majority vote."""
     if not (isinstance(model, VoteEstimator) and model._is_model):
         raise TypeError(f"{what} needs a model of the voters such as LatentSML, not {type(model).__name__}")
+
+
+def votes_of_model(model: Any, X: Any, what: str) -> Votes:
+    """Check that something is a fitted model of the voters, and encode its votes as the fit did."""
+    check_is_fitted(model)
+    check_is_model(model, what)
+    votes = encode_votes(X, classes=model.classes_, missing=model.missing)
+    if votes.n_voters != model.n_features_in_:
+        raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
+    return votes
 
 
 def _bullets(names: list[str]) -> str:

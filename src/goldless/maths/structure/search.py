@@ -46,7 +46,6 @@ def search_structure(
     n_items: int,
     *,
     starts: Sequence[NDArray[np.int64]] = (),
-    adversarial: bool = True,
     prices: NDArray[np.float64] | None = None,
     among: NDArray[np.int64] | None = None,
 ) -> Structure:
@@ -60,8 +59,6 @@ def search_structure(
         Number of items.
     starts : sequence of ndarray of shape (n_voters,), optional
         Further groupings to start from.
-    adversarial : bool, default=True
-        Whether a group's latent may run against Y (t < 0).
     prices : ndarray of shape (n_voters + 1,), optional
         What a group of each size costs in the second search, before over-dispersion: :func:`group_prices` by default.
     among : ndarray of shape (n_partitions, n_voters), optional
@@ -91,7 +88,7 @@ def search_structure(
     otherwise would reverse them), the one is taken that leaves fewer voters in the group when each is seated where
     it fits best by two standard errors, and not by the price; but not where the over-dispersion is above 1.5.
     """
-    problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0, partitions=among)
+    problem = _Problem(estimate, lowest=-1.0, partitions=among)
     log_n = float(np.log(max(n_items, 2)))
     if problem.m < 4:
         alone = np.arange(problem.m)
