@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class OracleCI(VoteEstimator):
         return self._store(votes.fitted(model))
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class OracleLatent(VoteEstimator):
     """Maximum likelihood under the true latent model (Oracle-L).
 
@@ -93,7 +93,7 @@ class OracleLatent(VoteEstimator):
     0.79
     """
 
-    latent_model: TreeModel | None = field(default=None, kw_only=False)
+    latent_model: TreeModel | None = None
 
     _min_voters = 1
 
