@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import goldless as gl
-from goldless.diagnosis.reference_class import log_odds_above_chance, on_scale, reference_class, share_of
-from goldless.fitting.risk import ENOUGH_LABELS, Risk, expected_accuracy
+from goldless.diagnosis.reference_class import log_odds_above_chance, reference_class, share_of
+from goldless.fitting.risk import ENOUGH_LABELS, Risk, expected_balanced_accuracy
+from research.reference_class.table import on_scale
 
 
 def fit(X, **options):
@@ -156,10 +157,10 @@ def test_signs_of_a_disaster():
     assert Risk(500, 10, 0.9, 0.3).rank < Risk(500, 10, 0.98, 0.3).rank < Risk(500, 10, 0.98, 0.0).rank
 
 
-def test_expected_accuracy_by_hand():
+def test_expected_balanced_accuracy_by_hand():
     posterior = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
     labels, counts = np.array([0, 1, 1]), np.array([2, 1, 1])
-    assert expected_accuracy(labels, posterior, counts) == pytest.approx((1.8 / 2.5 + 1.3 / 1.5) / 2)
+    assert expected_balanced_accuracy(labels, posterior, counts) == pytest.approx((1.8 / 2.5 + 1.3 / 1.5) / 2)
 
 
 def test_predict_warns_until_ten_labels_are_known():

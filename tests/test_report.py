@@ -14,9 +14,9 @@ import pytest
 
 import goldless as gl
 from goldless.cli import main
-from goldless.diagnosis.worth import expected_balanced_accuracy
 from goldless.fitting.fitted import Alternative
 from goldless.fitting.panels import judge_panels
+from goldless.fitting.risk import expected_balanced_accuracy
 from goldless.report import drawing, render_html, summarize
 from goldless.report.items import because
 from goldless.report.summary import Because

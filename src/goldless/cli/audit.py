@@ -140,7 +140,7 @@ def _estimate(options: Options) -> None:
 
 
 def _as_json(outcome: gl.AuditOutcome) -> dict[str, Any]:
-    from goldless.diagnosis.result import plain
+    from goldless.plain import plain_tree
 
     return {
         "classes": [str(label) for label in outcome.classes.tolist()],
@@ -148,7 +148,7 @@ def _as_json(outcome: gl.AuditOutcome) -> dict[str, Any]:
         "n_labelled": outcome.n_labelled,
         "n_unsure": outcome.n_unsure,
         "n_wrong": outcome.n_wrong,
-        "value": plain(outcome.value),
-        "interval": plain(outcome.interval),
-        "looks": plain(outcome.looks),
+        "value": plain_tree(outcome.value),
+        "interval": plain_tree(outcome.interval),
+        "looks": plain_tree(outcome.looks),
     }

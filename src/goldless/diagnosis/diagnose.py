@@ -24,7 +24,6 @@ from goldless.diagnosis.resampling import (
 )
 from goldless.diagnosis.result import Diagnosis, Duplicate, Expectation, FreeEstimates
 from goldless.diagnosis.worth import (
-    expected_balanced_accuracy,
     modelled_effective_votes,
     one_more,
     shared_doubt,
@@ -35,6 +34,7 @@ from goldless.estimators.sampled import in_memory
 from goldless.families import families_of, families_shown
 from goldless.fitting.ask import questions_of
 from goldless.fitting.calibration import Calibration, calibrated_to
+from goldless.fitting.risk import expected_balanced_accuracy
 from goldless.kernels.threads import one_linear_algebra_thread
 from goldless.maths.correlations import Correlations, effective_votes, uniqueness, within_class_correlations
 from goldless.maths.echo import SameWrongAnswer, same_wrong_answer

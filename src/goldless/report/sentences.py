@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goldless.diagnosis.advice import SAME_LABELS
+from goldless.diagnosis.advice import SAME_LABELS, unanswered
 from goldless.diagnosis.reference_class import ReferenceClass
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES
 from goldless.families import all_of_one
@@ -87,7 +87,7 @@ def in_short(facts: Facts) -> str:
 
 def limits(facts: Facts) -> list[str]:
     """Return what limits the answer: why the votes cannot tell how good the labels are, and what is at risk."""
-    told = [f"The votes cannot tell how good the labels are: {reason}." for reason in facts.diagnosis.cannot_tell[:1]]
+    told = [unanswered(reason) for reason in facts.diagnosis.cannot_tell[:1]]
     return [*told, *([] if facts.at_risk is None else [facts.at_risk])]
 
 
