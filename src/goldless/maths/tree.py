@@ -179,11 +179,7 @@ class TreeModel(TreeTables):
         original = self.copy_of == np.arange(self.n_voters)
         groups = np.where(original, self.groups, -1)
         merged = np.asarray(merge_copies(checked, self.copy_of))
-        if (
-            min(self.n_symbols, self.n_states) > 2
-            and not self.has_latent.any()
-            and of_packed is not UnitTables.latent_posterior
-        ):
+        if min(self.n_symbols, self.n_states) > 2 and not self.has_latent.any():
             log_votes = self.log_votes[:, : self.n_states] * original[:, None, None]
             if of_packed is UnitTables.hub_log_likelihood:
                 return sums_of_votes(merged, log_votes)
