@@ -63,6 +63,19 @@ def test_a_higher_expectation_is_a_higher_interval():
     assert np.diff(voters[2]) > np.diff(voters[1])  # few votes say less
 
 
+def test_the_sentence_on_real_panels_names_what_its_interval_is_of():
+    """Not the share of the items that are right, which with a rare class is another figure."""
+    X, _ = gl.simulate_votes(1_500, groups=[4] + [1] * 7, group_accuracy=(0.65, 0.9), random_state=2)
+    model = fit(X)
+    summary = gl.report.summarize(model, X, resamples=0)
+    row = summary["answer"]["expected"][0]
+    low, high = (f"{100 * end:.0f}" for end in row["interval"])
+    said = summary["answer"]["on_real_panels"]
+    assert said.startswith(f"The model expects a balanced accuracy of {100 * row['balanced_accuracy']:.1f} %")
+    assert f"on 75 real panels that looked like this it was {low} to {high} %" in said
+    assert "right on" not in said
+
+
 def test_which_class_is_positive_does_not_matter():
     known = reference_class(2)
     for share in (0.5, 0.2, 0.03):

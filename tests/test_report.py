@@ -437,7 +437,7 @@ def test_a_voter_that_votes_on_few_items_is_said_to(capsys, tmp_path):
     row = next(row for row in made.summary["answer"]["expected"] if row["coverage"] is not None)
     voter = next(voter for voter in made.summary["voters"] if voter["name"] == row["detail"])
     assert row["coverage"] == voter["coverage"] < 0.5
-    assert f"votes on {100 * row['coverage']:.1f} % of items; the others count as guesses" in made.html.replace(
+    assert f"votes on {100 * row['coverage']:.0f} % of items; the others count as guesses" in made.html.replace(
         "\u00a0", " "
     )
     file = tmp_path / "votes.csv"

@@ -94,7 +94,7 @@ def _draw(options: Options) -> None:
         filled = "labelled.csv" if options.output in (None, "-") else options.output
         sys.stderr.write(
             f"Drew {len(rows)} of {plan.n_items:,} items. Plus or minus {options.within:g} points would take about "
-            f"{needed:,}.\n"
+            f"{needed:,}: a first guess, which the labels of these make better.\n"
             "Fill in the labels from the top, without looking at the votes; leave out no line, and write ? where "
             f"nobody can tell. Then:\n  {program()} audit {same_file(options)} --labels {clean(filled)}\n"
         )

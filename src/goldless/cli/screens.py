@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.cli.display import heading, line, program, sentence, table, width
-from goldless.report.sentences import METHODS
+from goldless.report.sentences import HAS_GAPS, METHODS
 from goldless.votes.votes import Votes
 from goldless.words import cell_width, class_names, clean, listed, p_value, percent, percent_interval, shortened
 
@@ -25,7 +25,7 @@ _SHARES = 6  # classes
 _BY_CLASS_UP_TO = 12  # classes
 _IN_PER_CENT_UP_TO = 3  # classes
 _BROAD = 84  # columns that groups, intervals and recalls of voters take side by side
-_VOTES_ON_ALL = 0.95  # of the items; of a voter with fewer votes it is said
+_VOTES_ON_ALL = 0.95  # of the items; of a panel with a voter that has fewer votes it is said
 _INTERVALS_UP_TO = 6  # classes; with more there is no room for both in two columns
 _ADVISED = {
     "combined": "combined",
@@ -111,7 +111,7 @@ def _expected_table(summary: dict[str, Any]) -> Any:
 
 def _gaps(row: dict[str, Any]) -> str:
     """Say of a voter that is to label all items how few of them it votes on."""
-    if row["coverage"] is None or row["coverage"] >= _VOTES_ON_ALL:
+    if row["coverage"] is None or row["coverage"] >= HAS_GAPS:
         return ""
     name = shortened(clean(row["detail"]))
     return f"{name} votes on {percent(row['coverage'], 0)} of items; the others count as guesses of it."
