@@ -21,6 +21,7 @@ from goldless.fitting.fitted import Convergence, Fitted, Unseen, probabilities
 from goldless.fitting.labelling import Written, write_labels
 from goldless.fitting.number_facts import auc_of, direction_of, emission_of, severity_of, turning_point_of
 from goldless.io.encode import encode_by, encode_by_bins, policy
+from goldless.io.numbers import with_words_of
 from goldless.io.open import as_stream
 from goldless.kernels.sparse import SparseCodes
 from goldless.maths.tree import TreeModel
@@ -282,6 +283,8 @@ class VoteEstimator(ABC):
         """Encode votes as those of the fit were, or a stream of votes."""
         stream, fitted = as_stream(X), self.fitted_
         rules = replace(rules, numbers=NumberRules("labels" if fitted.bins is None else "scores"))
+        if fitted.bins is not None:
+            rules = with_words_of(fitted.bins, fitted.voters, rules)
         if stream is not None:
             return stream.open_by(rules, fitted.bins)
         if fitted.bins is None:

@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.errors import VotesError
 from goldless.io.arrays import LabelTable, table_of
 from goldless.io.files import as_votes
-from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
+from goldless.io.numbers import (
+    Counts,
+    encode_in_bins,
+    encode_numbers,
+    kinds_in,
+    with_words_in,
+)
 from goldless.kernels.sparse import SparseCodes, first_vote
 from goldless.votes.alphabet import MISSING, TOO_EARLY, UNKNOWN, Alphabet, LabelRules, NewLabels, listed, short_repr
 from goldless.votes.bins import Bins, NumberAlphabet
@@ -94,6 +100,7 @@ def encode_by(X: Any, rules: LabelRules, counts: Counts = lambda n_items: None) 
         return _reencode(X, replace(rules, classes=kept, missing=()).alphabet(()))
     table = table_of(X)
     try:
+        rules = with_words_in(table, rules)
         kinds = kinds_in(table, rules)
         if kinds is not None:
             return encode_numbers(table, rules, kinds, counts)

@@ -39,7 +39,7 @@ from goldless.io.readers.registry import all_presets, choose, named, sniff
 from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, label_title, long_roles, names_items, plain_title
 from goldless.io.tables import VotesFile, votes_of
 from goldless.io.triples import roles_by_content
-from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, is_missing
 from goldless.votes.kinds import NumberRules
 from goldless.votes.long import REPEATS
 from goldless.votes.votes import Votes
@@ -405,8 +405,11 @@ def _read_memory(source: Any) -> Read:
         table, notes = table_of_records(source, "votes")
         return Read(table, "records", notes=notes, certain=False)
     table = arrow_table(source)
-    if table is None and hasattr(source, "__arrow_c_stream__"):  # a frame with lists in it
-        table = pa.table(source)
+    if table is None and hasattr(source, "__arrow_c_stream__"):  # a frame with lists or values of several types in it
+        try:
+            table = pa.table(source)
+        except pa.ArrowException:
+            table = pa.table({str(name): _one_type(source[name]) for name in source.columns})
     if table is not None:
         try:
             table, notes = unnested(table, "votes")
@@ -422,6 +425,14 @@ def _read_memory(source: Any) -> Read:
     names = [f"voter {number + 1}" for number in range(array.shape[1])]
     columns = [pa.array(array[:, number].tolist(), from_pandas=True) for number in range(array.shape[1])]
     return Read(pa.table(columns, names=names), "an array", Roles(voters=tuple(names)))
+
+
+def _one_type(series: Any) -> pa.Array:
+    """Return a column of pandas; values of several types become text, as in a file."""
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.array([None if is_missing(value) else str(value) for value in series.tolist()])
 
 
 # -- roles --------------------------------------------------------------------------------------------------

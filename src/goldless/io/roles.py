@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -17,7 +17,8 @@ from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
 from goldless.plain import is_number
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
-from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, judge_labels, ranks_as_codes
+from goldless.votes.kinds import JUDGED_ITEMS, judge_grades, judge_labels
+from goldless.votes.words import are_usual, are_words, folded, with_words
 from goldless.words import nearest
 
 _ITEM_NAMES = (
@@ -25,7 +26,7 @@ _ITEM_NAMES = (
     *("sample", "sample_id", "instance", "instance_id", "unit", "unit_id", "document", "doc", "doc_id", "variant"),
     *("site", "row", "row_id", "trace_id", "traceid", "span_id", "pair_id", "prompt_id", "image", "image_id"),
     *("case", "record", "message", "tweet", "review", "patient", "query", "conversation", "uid", "uuid", "url"),
-    *("id", "index", "unnamed:_0", "", "text", "prompt", "sentence", "comment", "instruction"),
+    *("id", "index", "unnamed:_0", "__index_level_0__", "", "text", "prompt", "sentence", "comment", "instruction"),
 )
 
 _VOTER_NAMES = (
@@ -180,6 +181,7 @@ class WideRoles:
     notes: tuple[Note, ...] = ()  # which columns were left out
     scores: bool = False  # whether the votes are numbers and no labels
     gold: Column | None = None  # known labels of some items
+    rules: LabelRules | None = None  # where words stand beside numbers, rules that know the words
 
 
 def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
@@ -204,6 +206,9 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
         ]
         voters = [column for column in voters if column not in truths]
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
+    rules = with_words_of_columns(voters, options.rules, table.named)
+    worded = None if rules is options.rules else rules
+    options = replace(options, rules=rules)
     left, said = _no_votes(voters, options, table.named)
     voters = [column for column in voters if column not in left]
     if left and (not table.named or _hardly_share(voters)):  # what is no vote has a name, where votes have none
@@ -211,7 +216,38 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     scores = are_numbers(voters, options.rules)
     if not scores:
         _refuse_what_is_no_vote(voters, options, name)
-    return WideRoles(items, voters, (*notes, *said), scores, gold)
+    return WideRoles(items, voters, (*notes, *said), scores, gold, worded)
+
+
+def with_words_of_columns(columns: Sequence[Column], rules: LabelRules, named: bool) -> LabelRules:
+    """Return rules that know the words of some columns, where others hold numbers; the same rules if that is not so.
+
+    Words that everybody uses for a verdict, or of which the user says which is positive, are votes beside numbers
+    that are no labels themselves; other words only if the user says that they are labels.
+    """
+    numbers = rules.numbers
+    if numbers.are_labels or (isinstance(numbers.kind, str) and numbers.kind != "auto"):
+        return rules
+    said = dict(numbers.kind) if isinstance(numbers.kind, Mapping) else {}
+    draft = rules.alphabet_draft(text=True)
+    voted = {c.name: [value for value in c.values if not draft.means_missing(value)] for c in columns}
+    texts = [c for c in columns if are_words(voted[c.name])]
+    numeric = [c for c in columns if is_numeric(c) or (voted[c.name] and all(map(is_number, voted[c.name])))]
+    words = [c for c in texts if said.get(c.name, "auto") == "labels"]
+    if numeric and set(said.values()) - {"auto", "labels"}:  # some are said to be numbers
+        words += [c for c in texts if c not in words and c.name not in said and are_usual(voted[c.name], rules)]
+    elif not words and len(numeric) >= _ENOUGH_VOTERS and not (named and _noted_beside([*numeric, *texts])):
+        usual = [c for c in texts if are_usual(voted[c.name], rules)]
+        words = usual if usual and _on_scales(numeric) else []
+    if not words or not numeric:
+        return rules
+    return with_words({c.name: voted[c.name] for c in words}, rules)
+
+
+def _on_scales(columns: Sequence[Column]) -> bool:
+    """Whether numbers lie within 0 and 1, or else share a scale with the others that do not."""
+    others = [column for column in columns if not all(0 <= float(value) <= 1 for value in column.values)]
+    return not others or _share_a_scale(others)
 
 
 def _repeated_names(items: Column | None) -> list[Note]:
@@ -232,7 +268,10 @@ def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple
         notes.append(_left_out(made, "their names say that they were made of the votes"))
     if options.rules.classes is not None:
         return made, notes
-    rest = [column for column in columns if column not in made]
+    words = options.rules.numbers.word_voters
+    rest = [column for column in columns if column not in made and column.name not in words]
+    if words and all(column.name in _said_of(options.rules) or is_numeric(column) for column in rest):
+        return made, notes
     all_scores = options.rules.numbers.are_numbers or (all(map(is_numeric, rest)) and _are_fractions(rest))
     times = [column for column in rest if _are_times(column)]
     others = [column for column in rest if column not in times]
@@ -241,9 +280,41 @@ def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple
     beside = _noted_beside([column for column in rest if column not in strange]) if named else []
     left = [column for column in rest if column in strange or column in beside]
     if left:
+        kept = [column for column in rest if column not in left]
+        _refuse_probabilities_beside([column for column in strange if column not in times], kept, named)
         reasons = ["share no label with the others"] * bool(strange) + ["are noted beside votes"] * bool(beside)
-        notes.append(_left_out(left, f"they {' or '.join(reasons)}"))
+        of_words = next(
+            (c for c in strange if c not in times and len(words_of(c)) == 2 and are_words(c.values)), None
+        )
+        note = _left_out(left, f"they {' or '.join(reasons)}")
+        if of_words is not None and all(map(is_numeric, kept)):
+            kind = {"column": repr({of_words.name: "labels"})}
+            note = Note(note.seen, "words-voter", kind)
+        notes.append(note)
     return [*made, *left], notes
+
+
+def _refuse_probabilities_beside(left: Sequence[Column], kept: Sequence[Column], named: bool) -> None:
+    """Ask of several columns of numbers from 0 to 1 beside other numbers: they may be votes, too."""
+    found = [c for c in left if is_numeric(c) and are_probabilities(c.values) and _has_fractions(c)]
+    if len(found) < 2 or not all(map(is_numeric, kept)):
+        return
+    if named and {word for c in found for word in re.split(r"[^a-z0-9]+", plain_title(c.name))} & _NOTED_BESIDE:
+        return
+    kinds = {column.name: "probabilities" for column in found}
+    names = ", ".join(repr(short(column.name)) for column in found[:4])
+    raise VotesError(
+        "mixed-numbers",
+        f"columns {names} hold numbers from 0 to 1, and the others hold other numbers",
+        "mixed-numbers",
+        {"column": found[0].name},
+        column=repr(kinds),
+    )
+
+
+def _said_of(rules: LabelRules) -> Collection:
+    """Return the voters of which the user says what they are."""
+    return rules.numbers.kind if isinstance(rules.numbers.kind, Mapping) else ()
 
 
 def _are_times(column: Column) -> bool:
@@ -488,7 +559,7 @@ def are_numbers(
     if judged != "grades":
         return judged != "labels"
     table = np.column_stack([column_of_numbers(column, rules) for column in filled]) if answers is None else answers()
-    return are_in_order(ranks_as_codes(table[:JUDGED_ITEMS], values), len(values))
+    return judge_grades(table[:JUDGED_ITEMS], values) != "labels"
 
 
 def _refuse_words_among_numbers(columns: Sequence[Column], rules: LabelRules, words: list) -> None:
@@ -511,13 +582,36 @@ def _refuse_words_among_numbers(columns: Sequence[Column], rules: LabelRules, wo
         )
 
 
-def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
-    """Return a column as numbers, NaN where a vote is missing."""
+def column_of_numbers(
+    column: Column, rules: LabelRules, words: Mapping[str, int] | None = None
+) -> NDArray[np.float64]:
+    """Return a column as numbers, NaN where a vote is missing; ``words`` of a column of several voters."""
     draft = rules.alphabet_draft(text=True)
+    if words is None:
+        words = rules.numbers.words if column.name in rules.numbers.word_voters else {}
     try:
-        values = [np.nan if draft.means_missing(value) else float(value) for value in column.values]
+        values = [
+            np.nan
+            if draft.means_missing(value)
+            else words[folded(value)]
+            if words and isinstance(value, str) and folded(value) in words
+            else float(value)
+            for value in column.values
+        ]
     except (TypeError, ValueError):
-        strange = next(value for value in column.values if not is_number(value) and not draft.means_missing(value))
+        strange = next(
+            value
+            for value in column.values
+            if not is_number(value) and not draft.means_missing(value) and folded(str(value)) not in words
+        )
+        if words:
+            raise VotesError(
+                "unknown-label",
+                f"{short(str(strange))!r} in column {short(column.name)!r} is not one of the words of this voter, "
+                f"{listed(rules.numbers.word_classes or ('yes', 'no'))}",
+                "words-missing",
+                {"column": column.name, "label": strange},
+            ) from None
         raise VotesError(
             "no-number",
             f"{short(str(strange))!r} in column {short(column.name)!r} is no number, and the votes are to be numbers",

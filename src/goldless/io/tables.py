@@ -26,24 +26,29 @@ from goldless.io.roles import (
     no_votes_left,
     short,
     wide_roles,
+    with_words_of_columns,
 )
 from goldless.kernels.sparse import Codes, SparseCodes, first_vote
+from goldless.plain import is_number
 from goldless.votes.alphabet import (
     MAX_CLASSES,
     MAYBE_MISSING,
     MISSING,
     UNKNOWN,
     Alphabet,
+    LabelRules,
     listed,
     reading_of,
     same_text,
 )
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.kinds import reading_of_numbers
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.votes import Votes
 
 _MAX_CELLS = 200_000_000  # of numbers, which are kept as a matrix
 JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
+_MOST_VALUES = 10_000  # different votes of a long table of which some are words
 _MAX_LABELS = 126  # classes and words for "no vote", as int8
 
 
@@ -198,7 +203,11 @@ def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name:
         if not voters:
             raise no_votes_left(name)
         item = options.id_column or known.item
-        roles = WideRoles(None if item is None else by_name[item], voters, scores=are_numbers(voters, options.rules))
+        rules = with_words_of_columns(voters, options.rules, table.named)
+        worded = None if rules is options.rules else rules
+        roles = WideRoles(
+            None if item is None else by_name[item], voters, scores=are_numbers(voters, rules), rules=worded
+        )
         if truth is None and options.truth is not None and known.truth is not None:
             truth = by_name[known.truth]
     else:
@@ -214,6 +223,7 @@ def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name:
 
 
 def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: ReadOptions, name: str) -> _Draft:
+    options = options if roles.rules is None else replace(options, rules=roles.rules)
     items, voters = roles.items, roles.voters
     n_items = len(voters[0].positions)
     how = (
@@ -227,7 +237,8 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     title = "item" if items is None else items.name
     if roles.scores:
         numbers = np.column_stack([column_of_numbers(column, options.rules) for column in voters])
-        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers, roles.gold)
+        notes = list(roles.notes)
+        return _Draft([], None, titles, ids, truth, how, notes, title, numbers, roles.gold, roles.rules)
     labels, positions, joined = common_labels(voters, options)
     return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title, gold=roles.gold)
 
@@ -298,6 +309,9 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     names = [str(value) for value in voter.values]
     ids = np.array([*item.values, None], dtype=object)[:-1]
 
+    options = replace(options, rules=_with_words_of_voters(label, voter, said, options.rules))
+    worded = options.rules if options.rules.numbers.words else None
+
     def numbers(items: int = n_items) -> NDArray[np.float64]:
         """Return the answers on the first items, a column per voter."""
         if items * n_voters > _MAX_CELLS:
@@ -311,7 +325,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
         taken = np.flatnonzero(said & (item.positions < items))
         taken = taken[::-1] if options.repeats == "first" else taken
         cell = item.positions[taken].astype(np.int64) * n_voters + voter.positions[taken]
-        given = column_of_numbers(label, options.rules)[taken]
+        given = column_of_numbers(label, options.rules, options.rules.numbers.words)[taken]
         answers[cell] = given
         if options.repeats == "most":  # numbers hardly repeat: their mean
             count = np.bincount(cell, minlength=len(answers))
@@ -322,7 +336,8 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     if are_numbers([label], options.rules, lambda: numbers(judged)):
         changed = _changed_numbers(item, voter, label, said, options, name)
         how = with_changes(how, changed, options, "their mean")
-        return _Draft([], None, names, ids, truth, how, notes, item.name, numbers()).votes(options, name)
+        draft = _Draft([], None, names, ids, truth, how, notes, item.name, numbers(), None, worded)
+        return draft.votes(options, name)
     if len(label.values) > _MAX_LABELS:
         raise VotesError(
             "too-many-labels",
@@ -341,6 +356,36 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     gold = None if roles.gold is None else _of_items(column_of(roles.gold, table[roles.gold], name), item, name)
     draft = _Draft(labels, lines.codes, names, ids, truth, how, [*notes, *joined], item.name, gold=gold)
     return draft.votes(options, name)
+
+
+def _with_words_of_voters(label: Column, voter: Column, said: NDArray[np.bool_], rules: LabelRules) -> LabelRules:
+    """Return rules that know the words of some voters of a long table, where others say numbers."""
+    draft = rules.alphabet_draft(text=True)
+    words = [isinstance(v, str) and not is_number(v) and not draft.means_missing(v) for v in label.values]
+    if all(words) or not any(words) or len(label.values) > _MOST_VALUES:
+        return rules
+    taken = np.flatnonzero(said)
+    pairs = np.unique(voter.positions[taken].astype(np.int64) * len(label.values) + label.positions[taken])
+    values: dict[str, list[Any]] = {}
+    for pair in pairs.tolist():
+        who, what = divmod(pair, len(label.values))
+        values.setdefault(str(voter.values[who]), []).append(label.values[what])
+    columns = [Column(name, np.empty(0, dtype=np.int32), found) for name, found in values.items()]
+    found = with_words_of_columns(columns, rules, named=False)
+    if found is not rules:
+        for column in columns:
+            strange = [v for v in column.values if isinstance(v, str) and not is_number(v)]
+            strange = [] if column.name in found.numbers.word_voters else strange
+            if strange and not draft.means_missing(strange[0]):
+                word = strange[0]
+                raise VotesError(
+                    "words-among-numbers",
+                    f"{short(word)!r} of voter {short(column.name)!r} stands among numbers",
+                    "refusal",
+                    {"voter": column.name, "label": word},
+                    word=repr(short(word)),
+                )
+    return found
 
 
 def _changed_numbers(
@@ -457,6 +502,7 @@ class _Draft:
     item_title: str = "item"  # column that names the items
     numbers: NDArray[np.float64] | None = None  # (n_items, n_voters): votes that are numbers
     gold: Column | None = None  # known labels of golden tasks
+    rules: LabelRules | None = None  # where words stand beside numbers, rules that know the words
 
     def alphabet(self, options: ReadOptions, name: str) -> Alphabet:
         """Find the classes."""
@@ -498,18 +544,21 @@ class _Draft:
     def _numbers_as_votes(self, options: ReadOptions, name: str) -> VotesFile:
         """Cut the numbers of every voter into bins."""
         assert self.numbers is not None
-        table, rules = table_of_array(self.numbers, self.voters, self.items), options.rules
+        table, rules = table_of_array(self.numbers, self.voters, self.items), self.rules or options.rules
         kinds = kinds_in(table, rules) or ("ordinal",) * len(self.voters)
         try:
             votes = encode_numbers(table, rules, kinds, lambda n_items: None)
         except VotesError as error:
             raise error.within(name, file=name) from None
-        alphabet = Alphabet(votes.classes, text=True)
+        assert votes.bins is not None
+        alphabet: Alphabet = NumberAlphabet.of(votes.classes, votes.bins, rules, text=True)
         truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
-        how = self.how.replace(" votes of ", " numbers of ", 1)
+        how = self.how if rules.numbers.words else self.how.replace(" votes of ", " numbers of ", 1)
         sign = rules.numbers.sign(table.voters, len(kinds))
-        reading = reading_of_numbers(self.numbers, kinds, sign, rules.numbers.positive_from)
+        reading = reading_of_numbers(
+            self.numbers, kinds, sign, rules.numbers.positive_from, rules.numbers.word_classes[1:]
+        )
         return VotesFile(
             votes, truth, how, tuple(self.notes), name, gold=gold, item_title=self.item_title, reading=reading
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Number
 from typing import Any
 
@@ -31,6 +31,11 @@ class NumberRules:
     kind: Any = "auto"  # "auto", or one of "labels", "ordinal", "probabilities" and "scores"
     lower_is_positive: Any = False  # which voters mean positive by low numbers: none, all, or those that are named
     positive_from: float | None = None  # the smallest number that is positive
+    # words, word_voters, word_classes: of voters that say words beside numbers of others, once they were looked at:
+    # the number of each word (1 positive, 0 negative), who they are, and the words if they are one pair
+    words: Mapping[str, int] = field(default_factory=dict)
+    word_voters: tuple = ()
+    word_classes: tuple = ()
 
     @classmethod
     def of(cls, kind: Any = "auto", lower_is_positive: Any = None, positive_from: Any = None) -> NumberRules:
@@ -75,9 +80,11 @@ class NumberRules:
 
     def sign(self, voters: NDArray | None, n_voters: int) -> NDArray[np.int64]:
         """Return -1 for every voter that means positive by low numbers, else 1."""
-        if isinstance(self.lower_is_positive, bool):
-            return np.full(n_voters, -1 if self.lower_is_positive else 1)
         sign = np.ones(n_voters, dtype=np.int64)
+        if isinstance(self.lower_is_positive, bool):
+            sign[:] = -1 if self.lower_is_positive else 1
+            sign[[column_of(voter, voters, n_voters) for voter in self.word_voters]] = 1  # a word is positive or not
+            return sign
         for voter in self.lower_is_positive:
             sign[column_of(voter, voters, n_voters)] = -1
         return sign
@@ -157,6 +164,31 @@ def check_labels(kinds: tuple[str, ...], levels: Sequence[NDArray[np.float64]], 
                 f"Voter {name!r} gives {len(found)} different numbers: labels beside numbers of others are two",
                 "kind-ordinal",
             )
+
+
+def judge_grades(answers: NDArray[np.float64], levels: Iterable) -> str | tuple[str, ...]:
+    """Return whether whole numbers are grades or names of classes, "ordinal" or "labels".
+
+    Of voters that say 0 and 1 beside grades of others, what each says: labels, and grades.
+
+    Parameters
+    ----------
+    answers : ndarray of shape (n_items, n_voters)
+        Numbers, NaN where missing.
+    levels : iterable
+        The different numbers.
+    """
+    found = list(levels)
+    if are_in_order(ranks_as_codes(answers, found), len(found)):
+        return "ordinal"
+    binary = np.array([np.isin(column[~np.isnan(column)], (0, 1)).all() for column in answers.T])
+    graded = answers[:, ~binary]
+    levels_of_grades = np.unique(graded[~np.isnan(graded)])
+    if not binary.any() or graded.shape[1] < 2 or judge_labels(levels_of_grades.tolist(), True) != "grades":
+        return "labels"
+    if not are_in_order(ranks_as_codes(graded, levels_of_grades), len(levels_of_grades)):
+        return "labels"
+    return tuple("labels" if two else "ordinal" for two in binary)
 
 
 def are_in_order(codes: NDArray[np.int8], n_symbols: int) -> bool:
@@ -241,7 +273,11 @@ def ranks_as_codes(answers: NDArray[np.float64], labels: Iterable) -> NDArray[np
 
 
 def reading_of_numbers(
-    answers: NDArray[np.float64], kinds: tuple[str, ...], sign: NDArray[np.int64], positive_from: float | None
+    answers: NDArray[np.float64],
+    kinds: tuple[str, ...],
+    sign: NDArray[np.int64],
+    positive_from: float | None,
+    positive_word: Sequence[str] = (),
 ) -> Note:
     """Say how numbers were read: what they are, which way they run, and what to pass if they are names of classes."""
     words = {"ordinal": "grades"}
@@ -255,4 +291,5 @@ def reading_of_numbers(
     low = int((sign < 0).sum())
     way = f"lower = positive for {low}" if 0 < low < len(sign) else f"{'lower' if low else 'higher'} = positive"
     cut = "" if positive_from is None else f", positive from {positive_from:g}"
+    cut += "".join(f", {word!r} = positive" for word in positive_word)
     return Note(f"{len(kinds)} voters, {what} (ordered, {way}{cut}", "if-names")

@@ -221,6 +221,7 @@ class FileVotes:
     how: str  # one sentence on how the file was read
     notes: tuple[Note, ...] = ()  # what was left out
     left_out: frozenset[str] = frozenset()  # columns that are neither
+    rules: LabelRules | None = None  # where words stand beside numbers, rules that know the words
 
     @property
     def n_rows(self) -> int | None:
@@ -357,6 +358,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         how,
         (*wide.notes, *(() if alphabet is None else doubtful_labels(alphabet))),
         frozenset(names) - {*(column.name for column in voters), *([items.name] if items else ()), options.truth},
+        wide.rules,
     )
 
 
