@@ -23,6 +23,7 @@ from goldless.fitting.number_facts import auc_of, direction_of, emission_of, sev
 from goldless.io.encode import encode_by, encode_by_bins, policy
 from goldless.io.numbers import with_words_of
 from goldless.io.open import as_stream
+from goldless.io.roles import SURELY_TRUTH, plain_title
 from goldless.kernels.sparse import SparseCodes
 from goldless.maths.tree import TreeModel
 from goldless.metrics import balanced_accuracy
@@ -277,7 +278,12 @@ class VoteEstimator(ABC):
         stream = as_stream(X)
         if stream is not None:
             return stream.open_by(rules)
-        return encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
+        votes = encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
+        if votes.voters is not None and hasattr(X, "columns"):
+            truths = [name for name in votes.voters.tolist() if plain_title(name) in SURELY_TRUTH]
+            if truths and len(truths) < votes.n_voters:
+                warn_user(f"Column {truths[0]!r} was read as a voter, though its name says that it is the truth.")
+        return votes
 
     def _encode_as_fitted(self, X: Any, rules: LabelRules) -> Votes | VoteSource:
         """Encode votes as those of the fit were, or a stream of votes."""

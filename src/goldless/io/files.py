@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
+import json
 import os
 import re
 import zipfile
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldless.errors import Note, VotesError
-from goldless.io.arrays import arrow_table, own_index, without_views
+from goldless.io.arrays import arrow_table, own_index, table_of_array, without_views
 from goldless.io.readers.base import (
     POSSIBLE,
     UNZIP_ERRORS,
@@ -34,9 +35,19 @@ from goldless.io.readers.base import (
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import column_of, duplicated
 from goldless.io.readers.presets import Preset
-from goldless.io.readers.records import table_of_records, unnested
+from goldless.io.readers.records import LISTS, table_of_records, unnested
 from goldless.io.readers.registry import all_presets, choose, named, sniff
-from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, label_title, long_roles, names_items, plain_title
+from goldless.io.roles import (
+    ROW_NUMBERS,
+    TRUTH_NAMES,
+    ReadOptions,
+    check_names,
+    label_title,
+    long_roles,
+    names_items,
+    plain_title,
+    truth_note,
+)
 from goldless.io.tables import VotesFile, votes_of
 from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes, is_missing
@@ -405,7 +416,9 @@ def _read_memory(source: Any) -> Read:
         table, notes = table_of_records(source, "votes")
         return Read(table, "records", notes=notes, certain=False)
     table = arrow_table(source)
-    if table is None and hasattr(source, "__arrow_c_stream__"):  # a frame with lists or values of several types in it
+    if (
+        table is None and hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")
+    ):  # a frame with lists or values of several types in it
         try:
             table = pa.table(source)
         except pa.ArrowException:
@@ -420,8 +433,12 @@ def _read_memory(source: Any) -> Read:
         array = np.asarray(source)
     except ValueError:
         raise VotesError("ragged", "votes: rows differ in length", "rows-are-items") from None
-    if array.ndim != 2:
+    if array.dtype.names is not None and array.ndim == 1:
+        table = pa.table({name: pa.array(array[name].tolist()) for name in array.dtype.names})
+        return Read(table, "a structured array", certain=False)
+    if array.ndim == 0:
         raise TypeError(f"votes are read from files, frames, arrays and records, not from a {type(source).__name__}")
+    table_of_array(array)  # which says what is wrong
     names = [f"voter {number + 1}" for number in range(array.shape[1])]
     columns = [pa.array(array[:, number].tolist(), from_pandas=True) for number in range(array.shape[1])]
     return Read(pa.table(columns, names=names), "an array", Roles(voters=tuple(names)))
@@ -470,7 +487,12 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
         raise VotesError("unknown-column", f"{name} was read as {read.how}, which holds no questions to choose from")
     if read.roles is None:
         check_names(read.table.column_names, options, name)
-        read = replace(read, roles=long_roles(read.table.column_names, options))
+        lists = json.loads((read.table.schema.metadata or {}).get(LISTS.encode(), b"[]"))
+        truths = [t for t in read.table.column_names if lists and t not in lists and plain_title(t) in TRUTH_NAMES]
+        # what stands once beside lists of voters and votes is no vote
+        read = replace(read, roles=long_roles([t for t in read.table.column_names if t not in truths], options))
+        if truths and read.roles is not None and options.truth is None:
+            notes = [*notes, *map(truth_note, truths[:1])]
         if read.roles is None and not read.certain and not options.names_columns:
             read = _one_vote_a_row(read, options, name)
     elif options.names_columns and read.roles.long:
@@ -545,14 +567,7 @@ def _truth_beside(read: Read, roles: Roles) -> list[Note]:
         for title in read.table.column_names
         if title not in used and plain_title(title) in ("truth", "gold", "ground_truth", "gold_label", "expected")
     ]
-    return [
-        Note(
-            f"Column {title!r} was left out, for its name says that it is the truth",
-            "score-truth",
-            {"column": repr(title)},
-        )
-        for title in found[:1]
-    ]
+    return list(map(truth_note, found[:1]))
 
 
 def as_votes(X: Any, rules: LabelRules) -> Any:

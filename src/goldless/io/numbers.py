@@ -33,6 +33,7 @@ from goldless.votes.alphabet import (
 from goldless.votes.bins import Bins, Levels, NumberAlphabet, distinct_numbers
 from goldless.votes.kinds import (
     JUDGED_ITEMS,
+    MOST_GRADES,
     check_labels,
     check_numbers,
     judge_grades,
@@ -45,7 +46,14 @@ from goldless.votes.kinds import (
 )
 from goldless.votes.rows import Rows
 from goldless.votes.votes import Votes
-from goldless.votes.words import are_usual, are_words, folded, with_words
+from goldless.votes.words import (
+    are_ordered_words,
+    are_usual,
+    are_words,
+    folded,
+    with_ordered_words,
+    with_words,
+)
 
 Counts = Callable[[int], NDArray[np.int64] | None]
 _HEAD = 1 << 12  # rows that show whether words stand beside numbers
@@ -54,14 +62,10 @@ _LOOKED_AT = 1 << 14  # votes that are looked at first: so many with more labels
 
 def with_words_in(table: LabelTable, rules: LabelRules) -> LabelRules:
     """Return rules that know the words of some voters, where others say numbers; the same rules if that is not so."""
-    numbers = rules.numbers
-    if (
-        numbers.are_labels
-        or not isinstance(numbers.kind, str | Mapping)
-        or (isinstance(numbers.kind, str) and numbers.kind != "auto")
-    ):
-        return rules
-    if table.shape[1] < 2:
+    numbers, names = rules.numbers, range(table.shape[1]) if table.voters is None else table.voters.tolist()
+    if are_ordered_words(rules):
+        return with_ordered_words(names, rules)
+    if numbers.are_labels or (isinstance(numbers.kind, str) and numbers.kind != "auto") or table.shape[1] < 2:
         return rules
     if not _may_be_mixed(table):
         _refuse_numbers_as_text(table, rules)
@@ -72,18 +76,28 @@ def with_words_in(table: LabelTable, rules: LabelRules) -> LabelRules:
         for labels in (_labels_of_column(table, column) for column in range(table.shape[1]))
     ]
     words = [column for column, labels in enumerate(said) if are_words(labels) or are_bools(labels)]
+    if any(_are_names(labels, table.shape[0]) for column, labels in enumerate(said) if column not in words):
+        return rules  # numbers of items
     others = [label for column, labels in enumerate(said) if column not in words for label in labels]
     if not words or not others or not all(isinstance(label, Number) for label in others):
         return rules
     listed = () if rules.classes is None else rules.classes.tolist()
+    told = rules.numbers.kind if isinstance(rules.numbers.kind, Mapping) else {}
     if any(label in listed for label in others):
         return rules
+    open_ = [said[column] for column in words if names[column] not in told and column not in told]
+    if any(len(labels) > 2 and not any(are_usual([label], rules) for label in labels) for labels in open_):
+        return rules  # no votes, or not of two classes
     if len(set(others)) <= 2 and not all(
         are_usual(said[column], rules) for column in words if not are_bools(said[column])
     ):
         return rules  # labels of two types
-    names: Any = range(table.shape[1]) if table.voters is None else table.voters.tolist()
     return with_words({names[column]: [w for w in said[column] if isinstance(w, str)] for column in words}, rules)
+
+
+def _are_names(labels: Sequence[Any], n_items: int) -> bool:
+    """Whether every item has a whole number of its own."""
+    return len(labels) == n_items > MOST_GRADES and all(isinstance(v, int | np.integer) for v in labels)
 
 
 def _may_be_mixed(table: LabelTable) -> bool:
@@ -305,6 +319,7 @@ def with_words_of(bins: Bins, voters: NDArray | None, rules: LabelRules) -> Labe
         return rules
     names: Any = range(bins.n_voters) if voters is None else voters.tolist()
     known = tuple(voter for voter, kind in zip(names, bins.kinds, strict=False) if kind == "labels")
+    known = known or tuple(names)  # words of all voters are grades
     return replace(rules, numbers=replace(rules.numbers, words=bins.words, word_voters=known))
 
 

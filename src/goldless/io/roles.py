@@ -18,7 +18,14 @@ from goldless.io.readers.columns import Column, Columns
 from goldless.plain import is_number
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
 from goldless.votes.kinds import JUDGED_ITEMS, judge_grades, judge_labels
-from goldless.votes.words import are_usual, are_words, folded, with_words
+from goldless.votes.words import (
+    are_ordered_words,
+    are_usual,
+    are_words,
+    folded,
+    with_ordered_words,
+    with_words,
+)
 from goldless.words import nearest
 
 _ITEM_NAMES = (
@@ -48,6 +55,7 @@ TRUTH_NAMES = {
     *("ground_truth", "groundtruth", "gold_standard", "answer_key", "is_correct_gold", "golden_label", "gold_answer"),
     *("correct_answer", "correct_label", "true_class", "reference", "actual", "gt", "correct"),
 }
+SURELY_TRUTH = {"truth", "gold", "y_true", "true_label", "gold_label", "ground_truth", "groundtruth", "gold_standard"}
 _MADE_OF_VOTES = {
     *("consensus", "consensus_label", "majority", "majority_vote", "majority_label", "final", "final_label"),
     *("agg_label", "final_answer", "adjudicated", "adjudicated_label", "aggregated", "aggregated_label"),
@@ -196,14 +204,7 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     notes = _repeated_names(items)
     truths = [column for column in voters if _is_truth(column.name)] if table.named else []
     if len(truths) < len(voters) and options.truth is None:
-        notes += [
-            Note(
-                f"Column {column.name!r} was left out, for its name says that it is the truth",
-                "score-truth",
-                {"column": repr(column.name)},
-            )
-            for column in truths
-        ]
+        notes += [truth_note(column.name) for column in truths]
         voters = [column for column in voters if column not in truths]
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
     rules = with_words_of_columns(voters, options.rules, table.named)
@@ -219,6 +220,12 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     return WideRoles(items, voters, (*notes, *said), scores, gold, worded)
 
 
+def truth_note(title: str) -> Note:
+    """Say that a column was left out because it is the truth."""
+    seen = f"Column {title!r} was left out, for its name says that it is the truth"
+    return Note(seen, "score-truth", {"column": repr(title)})
+
+
 def with_words_of_columns(columns: Sequence[Column], rules: LabelRules, named: bool) -> LabelRules:
     """Return rules that know the words of some columns, where others hold numbers; the same rules if that is not so.
 
@@ -226,6 +233,8 @@ def with_words_of_columns(columns: Sequence[Column], rules: LabelRules, named: b
     that are no labels themselves; other words only if the user says that they are labels.
     """
     numbers = rules.numbers
+    if are_ordered_words(rules):
+        return with_ordered_words([column.name for column in columns], rules)
     if numbers.are_labels or (isinstance(numbers.kind, str) and numbers.kind != "auto"):
         return rules
     said = dict(numbers.kind) if isinstance(numbers.kind, Mapping) else {}
@@ -270,8 +279,13 @@ def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple
         return made, notes
     words = options.rules.numbers.word_voters
     rest = [column for column in columns if column not in made and column.name not in words]
-    if words and all(column.name in _said_of(options.rules) or is_numeric(column) for column in rest):
-        return made, notes
+    if words:
+        said = _said_of(options.rules)
+        left = [c for c in rest if c.name not in said and are_words(c.values)]
+        left += [column for column in rest if column not in left and _are_times(column)]
+        if left:
+            notes.append(_left_out(left, "they share no label with the others"))
+        return [*made, *left], notes
     all_scores = options.rules.numbers.are_numbers or (all(map(is_numeric, rest)) and _are_fractions(rest))
     times = [column for column in rest if _are_times(column)]
     others = [column for column in rest if column not in times]
@@ -646,8 +660,12 @@ def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
     if len(columns) < 2:
         return None
     first, others = columns[0], columns[1:]
-    if named and plain_title(first.name) in _ITEM_NAMES and len(first.values) > 2:
-        return first
+    if named and plain_title(first.name) in _ITEM_NAMES:
+        if len(first.values) > 2:
+            return first
+        own = len(first.values) == len(first.positions)  # two rows
+        if own and not any(words_of(first) & words_of(column) for column in others):
+            return first
     # numbers with fractions are scores, and name no items
     if len(first.values) > 3 and not (is_numeric(first) and _has_fractions(first)):
         if len(first.values) == len(first.positions):

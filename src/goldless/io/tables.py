@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from goldless.io.arrays import table_of_array
 from goldless.io.frames import unknown_truth
 from goldless.io.numbers import encode_numbers, kinds_in, with_ties_halfway
 from goldless.io.readers.base import Read, Roles
-from goldless.io.readers.columns import Column, Columns, as_meant, column_of
+from goldless.io.readers.columns import Column, Columns, as_grades, as_meant, column_of
 from goldless.io.roles import (
     ReadOptions,
     WideRoles,
@@ -45,9 +45,11 @@ from goldless.votes.bins import NumberAlphabet
 from goldless.votes.kinds import reading_of_numbers
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.votes import Votes
+from goldless.votes.words import are_ordered_words, with_ordered_words
 
 _MAX_CELLS = 200_000_000  # of numbers, which are kept as a matrix
 JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
+_FEWEST_OF_A_SCALE = 3  # words and more show a scale: negative, neutral and positive may be classes
 _MOST_VALUES = 10_000  # different votes of a long table of which some are words
 _MAX_LABELS = 126  # classes and words for "no vote", as int8
 
@@ -170,13 +172,41 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
             truth = options.truth if options.truth in names else roles.truth
             wanted = [title for title in (roles.item, *voters, truth) if title is not None]
         columns, spelt = as_meant([column_of(title, read.table[title], name) for title in wanted])
-        found = wide_votes(Columns(columns, read.how, read.named), read, options, name)
+        graded = as_grades(columns) if may_be_grades(options) else None
+        found = (
+            None
+            if graded is None
+            else _if_numbers(lambda: wide_votes(Columns(graded[0], read.how, read.named), read, options, name))
+        )
+        spelt = (*spelt, *((graded[1],) if graded is not None and found is not None else ()))
+        if found is None:
+            found = wide_votes(Columns(columns, read.how, read.named), read, options, name)
         read = replace(read, notes=(*read.notes, *spelt))
     else:
-        found = long_votes(read, roles, options, name)
+        label = column_of(str(roles.label), read.table[roles.label], name)
+        graded = as_grades([label]) if may_be_grades(options) else None
+        found = None if graded is None else _if_numbers(lambda: long_votes(read, roles, options, name, graded[0][0]))
+        if found is None or graded is None:
+            found = long_votes(read, roles, options, name, label)
+        else:
+            found = replace(found, notes=(graded[1], *found.notes))
     votes = None if found.votes is None else replace(found.votes, at_least=read.at_least)
     notes = (*read.notes, *found.notes)
     return replace(found, votes=votes, notes=notes, at_least=read.at_least, question=read.question)
+
+
+def may_be_grades(options: ReadOptions) -> bool:
+    """Whether text that begins with a number may be read as a grade."""
+    return not options.rules.numbers.are_labels and options.rules.classes is None
+
+
+def _if_numbers(read: Callable[[], VotesFile]) -> VotesFile | None:
+    """Return what was read if its votes are numbers, None if they are labels or cannot be read so."""
+    try:
+        found = read()
+    except VotesError:
+        return None
+    return found if found.reading is not None else None
 
 
 # -- wide tables --------------------------------------------------------------------------------------------
@@ -282,13 +312,13 @@ def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
 # -- long tables --------------------------------------------------------------------------------------------
 
 
-def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> VotesFile:
-    """Read the columns of a long table: one row per vote."""
+def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str, label: Column) -> VotesFile:
+    """Read the columns of a long table: one row per vote, with these labels."""
     table = read.table
     assert roles.item is not None
     assert roles.voter is not None
     assert roles.label is not None
-    item, voter, label = (column_of(role, table[role], name) for role in (roles.item, roles.voter, roles.label))
+    item, voter = (column_of(role, table[role], name) for role in (roles.item, roles.voter))
     (label,), spelt = as_meant([label])
     item, voter = _complete(item, roles.items), _complete(voter, roles.voters)
     known = (item.positions >= 0) & (voter.positions >= 0)
@@ -360,6 +390,8 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
 
 def _with_words_of_voters(label: Column, voter: Column, said: NDArray[np.bool_], rules: LabelRules) -> LabelRules:
     """Return rules that know the words of some voters of a long table, where others say numbers."""
+    if are_ordered_words(rules):
+        return with_ordered_words([str(value) for value in voter.values], rules)
     draft = rules.alphabet_draft(text=True)
     words = [isinstance(v, str) and not is_number(v) and not draft.means_missing(v) for v in label.values]
     if all(words) or not any(words) or len(label.values) > _MOST_VALUES:
@@ -582,10 +614,45 @@ def doubtful_labels(alphabet: Alphabet) -> list[Note]:
         for word in words
         if word.casefold() in MAYBE_MISSING
     ]
+    scale = scale_of(words)
+    if scale and alphabet.grows:
+        notes.append(Note("The labels look like grades in words", "grades-in-words", {"column": repr(scale)}))
     numbers = [word for word in words if word.replace(".", "", 1).isdecimal()]
     if numbers and len(words) - len(numbers) > 1:
         notes.append(Note(f"Among the classes, which are words, are numbers: {listed(numbers)}; is a line no item?"))
     return notes
+
+
+_SCALES = tuple(
+    tuple(scale.split("/"))
+    for scale in (
+        "strongly disagree/disagree/neutral/agree/strongly agree",
+        "strongly disagree/disagree/neither agree nor disagree/agree/strongly agree",
+        "strongly disagree/disagree/somewhat disagree/neutral/somewhat agree/agree/strongly agree",
+        "very bad/bad/neutral/good/very good",
+        "very bad/bad/average/good/very good",
+        "very poor/poor/fair/good/very good/excellent",
+        "very poor/poor/average/good/very good/excellent",
+        "very poor/poor/acceptable/good/very good/excellent",
+        "terrible/bad/okay/good/great",
+        "never/rarely/sometimes/often/always",
+        "none/very low/low/medium/high/very high",
+        "none/minor/moderate/major/critical",
+        "none/mild/moderate/severe",
+        "very negative/negative/neutral/positive/very positive",
+        "very dissatisfied/dissatisfied/neutral/satisfied/very satisfied",
+        "very unlikely/unlikely/neutral/likely/very likely",
+    )
+)
+
+
+def scale_of(words: Sequence[str]) -> list[str]:
+    """Return words in their order if they are grades of a usual scale, an empty list if not."""
+    spelt = {" ".join(word.casefold().replace("_", " ").split()): word for word in words}
+    for scale in _SCALES:
+        if len(spelt) > _FEWEST_OF_A_SCALE and set(spelt) <= set(scale):
+            return [spelt[word] for word in scale if word in spelt]
+    return []
 
 
 def _known_labels(column: Column, alphabet: Alphabet) -> dict[int, Any]:

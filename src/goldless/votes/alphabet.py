@@ -25,6 +25,7 @@ MISSING_TOKENS = frozenset(
         *("#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "abstain", "Abstain", "ABSTAIN"),
     }
 )
+_TEXT_OF_NOTHING = frozenset({"NaN", "nan", "<NA>", "NA", "N/A", "n/a", "NaT", "None", "NULL", "null"})
 DASHES = frozenset({"-", "--", "\u2013", "\u2014"})  # no vote, unless :func:`dash_is_label`
 MAYBE_MISSING = frozenset(  # words that may be a class, and may mean that there is no vote
     {
@@ -472,12 +473,22 @@ def _check_found(labels: list, place: Place) -> None:
         )
     spelt: dict[str, str] = {}
     for label in labels:
-        if isinstance(label, str) and (other := spelt.setdefault(label.casefold(), label)) != label:
+        if isinstance(label, str) and (other := spelt.setdefault(" ".join(label.casefold().split()), label)) != label:
+            what = "capital letters" if label.casefold() == other.casefold() else "capital letters or blanks"
             raise VotesError(
                 "spelling",
-                f"The labels {short_repr(other)} and {short_repr(label)} differ in capital letters only",
+                f"The labels {short_repr(other)} and {short_repr(label)} differ in {what} only",
                 "spelling",
                 {"label": plain(label)},
+            )
+    for label in labels:
+        if isinstance(label, str) and (not label.strip() or label.strip() in _TEXT_OF_NOTHING):
+            raise VotesError(
+                "text-of-nothing",
+                f"The label {short_repr(label)}{place(label)} may mean that there is no vote",
+                "text-of-nothing",
+                {"label": plain(label)},
+                word=repr(plain(label)),
             )
 
 
@@ -486,7 +497,7 @@ def _check_number(labels: list) -> None:
         raise VotesError(
             "too-many-labels",
             f"The votes hold at least {len(labels)} different labels, such as {listed(labels)}",
-            "scores",
+            "names-among-labels" if any(isinstance(label, str) for label in labels) else "scores",
         )
 
 

@@ -83,7 +83,8 @@ class NumberRules:
         sign = np.ones(n_voters, dtype=np.int64)
         if isinstance(self.lower_is_positive, bool):
             sign[:] = -1 if self.lower_is_positive else 1
-            sign[[column_of(voter, voters, n_voters) for voter in self.word_voters]] = 1  # a word is positive or not
+            if isinstance(self.kind, Mapping):  # of two words one is positive
+                sign[[column_of(voter, voters, n_voters) for voter in self.word_voters]] = 1
             return sign
         for voter in self.lower_is_positive:
             sign[column_of(voter, voters, n_voters)] = -1

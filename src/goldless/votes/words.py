@@ -45,6 +45,19 @@ def are_usual(values: Iterable, rules: LabelRules) -> bool:
     return all(word in USUAL for word in found)
 
 
+def are_ordered_words(rules: LabelRules) -> bool:
+    """Whether the user lists words, more than two, as grades in their order."""
+    listed_words = () if rules.classes is None else rules.classes.tolist()
+    return rules.numbers.kind == "ordinal" and len(listed_words) > 2 and are_words(listed_words)
+
+
+def with_ordered_words(voters: Iterable, rules: LabelRules) -> LabelRules:
+    """Return rules by which words are grades: each its place among the listed classes."""
+    assert rules.classes is not None
+    number = {folded(str(word)): place for place, word in enumerate(rules.classes)}
+    return replace(rules, classes=None, numbers=replace(rules.numbers, words=number, word_voters=tuple(voters)))
+
+
 def with_words(words: Mapping[Any, Iterable[str]], rules: LabelRules) -> LabelRules:
     """Return rules by which the words of some voters, beside numbers of others, are numbers: 1 if positive, else 0.
 

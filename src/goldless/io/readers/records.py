@@ -24,6 +24,8 @@ from goldless.io.readers.base import (
 )
 from goldless.words import listed
 
+LISTS = "goldless.lists"  # key of the metadata of a table: the columns that were lists, of voters and their votes
+
 
 @dataclass(frozen=True, eq=False)
 class Document:
@@ -285,7 +287,8 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
         )
     columns = [arrow_array([_scalar(record.get(title)) for record in flat]) for title in kept]
     notes = [Note(f"Left out, for they hold lists: {listed(dropped, 5, repr)}")] if dropped else []
-    return pa.table(columns, names=kept), tuple(notes)
+    made = {LISTS: json.dumps(parallel)} if parallel else None
+    return pa.table(columns, names=kept).replace_schema_metadata(made), tuple(notes)
 
 
 def unnested(table: pa.Table, name: str) -> tuple[pa.Table, tuple[Note, ...]]:

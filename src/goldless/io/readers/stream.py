@@ -27,12 +27,12 @@ from goldless.io.readers.base import (
     same_name,
     too_wide,
 )
-from goldless.io.readers.columns import Columns, as_meant, column_of
+from goldless.io.readers.columns import Columns, as_grades, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import Layout, bad_encoding, bad_text, layout_of, long_line
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
-from goldless.io.tables import doubtful_labels, wide_alphabet
+from goldless.io.tables import doubtful_labels, may_be_grades, wide_alphabet
 from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import NumberAlphabet
@@ -323,7 +323,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         if _one_voter_a_file(pieces, reader, names):
             return None
         meant, spelt = as_meant([column_of(title, table[title], pieces[0].path) for title in names])
-        if spelt:
+        if spelt or (may_be_grades(options) and as_grades(meant) is not None):
             return None
         titles = set(names) - {options.truth, *options.ignore}
         if not options.names_columns and 3 <= len(titles) <= MOST_LONG_COLUMNS:
