@@ -51,6 +51,7 @@ HINTS = {
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
     "name-truth": "if it holds the truth, pass {truth:{column}}",
+    "tie": "if a tie is no answer, pass {missing:{column}}",
     "if-no-vote": "if it means 'no vote', pass {missing:{column}}",
     "score-truth": "to score against it, pass {truth:{column}}",
     "own-names": "give every voter its own name",

@@ -421,7 +421,7 @@ class VoteEstimator(ABC):
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         self._check_parameters()
-        return self._deciding(codes, self._evidence(codes))
+        return self.fitted_.said_only(codes, self._deciding(codes, self._evidence(codes)))
 
     def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         return self._printed(self._evidence(codes))
@@ -433,7 +433,8 @@ class VoteEstimator(ABC):
     def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return the code of the label and the probability of every class, shape (n_rows, 1 + n_classes)."""
         evidence = self._evidence(codes)
-        return np.column_stack([self.fitted_.decide(self._deciding(codes, evidence)), self._printed(evidence)])
+        deciding = self.fitted_.said_only(codes, self._deciding(codes, evidence))
+        return np.column_stack([self.fitted_.decide(deciding), self._printed(evidence)])
 
     def _warn_of_risk(self) -> None:
         """Warn if labels of votes like those of the fit went badly wrong more often than others."""

@@ -124,8 +124,8 @@ def _warn_of_grades_as_text(labels: Iterable, rules: LabelRules) -> None:
     if all(map(is_number, found)) or as_grades([Column("votes", np.empty(0, np.int32), found)]) is not None:
         first = min(found)
         warn_user(
-            f"Text such as {short_repr(first)} was read as names of {len(found)} classes; if it means grades, pass them "
-            "as numbers, or read the votes by gl.read_votes."
+            f"Text such as {short_repr(first)} was read as names of {len(found)} classes; if it means grades, pass "
+            "them as numbers, or read the votes by gl.read_votes."
         )
 
 

@@ -46,6 +46,7 @@ from goldless.votes.kinds import reading_of_numbers
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.votes import Votes
 from goldless.votes.words import are_ordered_words, with_ordered_words
+from goldless.words import percent
 
 _MAX_CELLS = 200_000_000  # of numbers, which are kept as a matrix
 JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
@@ -172,24 +173,23 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
             truth = options.truth if options.truth in names else roles.truth
             wanted = [title for title in (roles.item, *voters, truth) if title is not None]
         columns, spelt = as_meant([column_of(title, read.table[title], name) for title in wanted])
-        graded = as_grades(columns) if may_be_grades(options) else None
-        found = (
-            None
-            if graded is None
-            else _if_numbers(lambda: wide_votes(Columns(graded[0], read.how, read.named), read, options, name))
-        )
-        spelt = (*spelt, *((graded[1],) if graded is not None and found is not None else ()))
+        found, graded = None, as_grades(columns) if may_be_grades(options) else None
+        if graded is not None:
+            numbers = Columns(graded[0], read.how, read.named)
+            found = _if_numbers(lambda: wide_votes(numbers, read, options, name))
+            spelt = spelt if found is None else (*spelt, graded[1])
         if found is None:
             found = wide_votes(Columns(columns, read.how, read.named), read, options, name)
         read = replace(read, notes=(*read.notes, *spelt))
     else:
         label = column_of(str(roles.label), read.table[roles.label], name)
-        graded = as_grades([label]) if may_be_grades(options) else None
-        found = None if graded is None else _if_numbers(lambda: long_votes(read, roles, options, name, graded[0][0]))
-        if found is None or graded is None:
+        found, graded = None, as_grades([label]) if may_be_grades(options) else None
+        if graded is not None:
+            (grades,), note = graded
+            found = _if_numbers(lambda: long_votes(read, roles, options, name, grades))
+            found = None if found is None else replace(found, notes=(note, *found.notes))
+        if found is None:
             found = long_votes(read, roles, options, name, label)
-        else:
-            found = replace(found, notes=(graded[1], *found.notes))
     votes = None if found.votes is None else replace(found.votes, at_least=read.at_least)
     notes = (*read.notes, *found.notes)
     return replace(found, votes=votes, notes=notes, at_least=read.at_least, question=read.question)
@@ -568,6 +568,7 @@ class _Draft:
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
         notes = list(self.notes)
         notes += doubtful_labels(alphabet)
+        notes += _ties(votes, alphabet)
         if gold:
             tasks = "1 golden task has" if len(gold) == 1 else f"{len(gold):,} golden tasks have"
             notes.append(Note(f"{tasks} a known label", "golden"))
@@ -621,6 +622,24 @@ def doubtful_labels(alphabet: Alphabet) -> list[Note]:
     if numbers and len(words) - len(numbers) > 1:
         notes.append(Note(f"Among the classes, which are words, are numbers: {listed(numbers)}; is a line no item?"))
     return notes
+
+
+TIES = ("tie", "Tie", "TIE")
+
+
+def _ties(votes: Votes, alphabet: Alphabet) -> list[Note]:
+    """Say how often judges of two answers call a tie, which is a class of its own unless the user says otherwise."""
+    tie = next((code for code, label in enumerate(alphabet.values.tolist()) if label in TIES), None)
+    if tie is None or len(alphabet) != 3 or not alphabet.grows:
+        return []
+    codes = votes.codes
+    cast = codes.cast(3) if isinstance(codes, SparseCodes) else np.stack([(codes == c).sum(axis=0) for c in range(3)])
+    share, voting = cast[tie].sum() / max(cast.sum(), 1), cast.sum(axis=0) > 0
+    seen = f"{str(alphabet.values[tie])!r} is a third class: {percent(share)} of the votes"
+    who = (
+        f", and {(cast[tie] > 0).sum():,} of {voting.sum():,} voters say it" if (cast[tie][voting] == 0).any() else ""
+    )
+    return [Note(f"{seen}{who}", "tie", {"column": repr(str(alphabet.values[tie]))})]
 
 
 _SCALES = tuple(

@@ -135,7 +135,7 @@ _MOST_GRADES = 21
 
 
 def as_grades(columns: Sequence[Column]) -> tuple[list[Column], Note] | None:
-    """Return columns of text such as "7/10", "4 - good" or "Score: 4" as numbers, with a note; None if there are none.
+    """Return columns of text such as "7/10", "4 - good" or "Score: 4" as numbers, with a note; None of other text.
 
     Whether they are grades, or numbered names of classes, shows in how voters disagree.
     """
