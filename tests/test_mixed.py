@@ -166,3 +166,10 @@ def test_truth_and_words_need_not_be_spelt_alike(tmp_path):
     PANEL.assign(truth=Y.astype(int)).to_csv(tmp_path / "votes.csv")
     table = gl.read_votes(tmp_path / "votes.csv", truth="truth")
     assert np.array_equal(table.truth, Y)
+
+
+def test_true_and_1_are_one_label():
+    panel = pd.DataFrame({"a": WORDS == "pass", "b": NUMBERS["bin"], "c": np.roll(NUMBERS["bin"], 3)})
+    model = gl.MajorityVote().fit(panel)
+    assert model.fitted_.bins is None
+    assert np.array_equal(model.predict(panel), gl.MajorityVote().fit(panel.astype(int)).predict(panel.astype(int)))

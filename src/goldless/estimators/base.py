@@ -279,7 +279,7 @@ class VoteEstimator(ABC):
         if stream is not None:
             return stream.open_by(rules)
         votes = encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
-        if votes.voters is not None and hasattr(X, "columns"):
+        if votes.voters is not None and hasattr(type(X), "columns"):
             truths = [name for name in votes.voters.tolist() if plain_title(name) in SURELY_TRUTH]
             if truths and len(truths) < votes.n_voters:
                 warn_user(f"Column {truths[0]!r} was read as a voter, though its name says that it is the truth.")

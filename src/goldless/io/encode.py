@@ -22,7 +22,17 @@ from goldless.io.numbers import (
 from goldless.io.readers.columns import Column, as_grades
 from goldless.kernels.sparse import SparseCodes, first_vote
 from goldless.plain import is_number
-from goldless.votes.alphabet import MISSING, TOO_EARLY, UNKNOWN, Alphabet, LabelRules, NewLabels, listed, short_repr
+from goldless.votes.alphabet import (
+    MAX_CLASSES,
+    MISSING,
+    TOO_EARLY,
+    UNKNOWN,
+    Alphabet,
+    LabelRules,
+    NewLabels,
+    listed,
+    short_repr,
+)
 from goldless.votes.bins import Bins, NumberAlphabet
 from goldless.votes.kinds import NumberRules
 from goldless.votes.votes import Votes
@@ -119,7 +129,7 @@ def _warn_of_grades_as_text(labels: Iterable, rules: LabelRules) -> None:
     """Say that text which begins with numbers is taken for names of classes."""
     draft = rules.alphabet_draft(text=True)
     found = [label for label in labels if not draft.means_missing(label)]
-    if len(found) < 4 or not all(isinstance(label, str) for label in found):
+    if not 3 < len(found) <= MAX_CLASSES or not all(isinstance(label, str) for label in found):
         return
     if all(map(is_number, found)) or as_grades([Column("votes", np.empty(0, np.int32), found)]) is not None:
         first = min(found)

@@ -63,6 +63,7 @@ _LOOKED_AT = 1 << 14  # votes that are looked at first: so many with more labels
 def with_words_in(table: LabelTable, rules: LabelRules) -> LabelRules:
     """Return rules that know the words of some voters, where others say numbers; the same rules if that is not so."""
     numbers, names = rules.numbers, range(table.shape[1]) if table.voters is None else table.voters.tolist()
+    numbers.check_voters(names)
     if are_ordered_words(rules):
         return with_ordered_words(names, rules)
     if numbers.are_labels or (isinstance(numbers.kind, str) and numbers.kind != "auto") or table.shape[1] < 2:
@@ -88,10 +89,9 @@ def with_words_in(table: LabelTable, rules: LabelRules) -> LabelRules:
     open_ = [said[column] for column in words if names[column] not in told and column not in told]
     if any(len(labels) > 2 and not any(are_usual([label], rules) for label in labels) for labels in open_):
         return rules  # no votes, or not of two classes
-    if len(set(others)) <= 2 and not all(
-        are_usual(said[column], rules) for column in words if not are_bools(said[column])
-    ):
-        return rules  # labels of two types
+    texts = [said[column] for column in words if not are_bools(said[column])]
+    if len(set(others)) <= 2 and not (texts and all(are_usual(labels, rules) for labels in texts)):
+        return rules  # labels of two types, or true and 1
     return with_words({names[column]: [w for w in said[column] if isinstance(w, str)] for column in words}, rules)
 
 

@@ -233,6 +233,7 @@ def with_words_of_columns(columns: Sequence[Column], rules: LabelRules, named: b
     that are no labels themselves; other words only if the user says that they are labels.
     """
     numbers = rules.numbers
+    numbers.check_voters([column.name for column in columns])
     if are_ordered_words(rules):
         return with_ordered_words([column.name for column in columns], rules)
     if numbers.are_labels or (isinstance(numbers.kind, str) and numbers.kind != "auto"):

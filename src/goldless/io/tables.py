@@ -197,7 +197,8 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
 
 def may_be_grades(options: ReadOptions) -> bool:
     """Whether text that begins with a number may be read as a grade."""
-    return not options.rules.numbers.are_labels and options.rules.classes is None
+    said = options.rules.numbers
+    return said.are_numbers or (not said.are_labels and options.rules.classes is None)
 
 
 def _if_numbers(read: Callable[[], VotesFile]) -> VotesFile | None:
@@ -390,6 +391,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str, label:
 
 def _with_words_of_voters(label: Column, voter: Column, said: NDArray[np.bool_], rules: LabelRules) -> LabelRules:
     """Return rules that know the words of some voters of a long table, where others say numbers."""
+    rules.numbers.check_voters([str(value) for value in voter.values])
     if are_ordered_words(rules):
         return with_ordered_words([str(value) for value in voter.values], rules)
     draft = rules.alphabet_draft(text=True)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.kernels.threads import ordered_map, row_chunks
-from goldless.plain import plain
+from goldless.plain import is_number, plain
 from goldless.votes.kinds import NOTHING_SAID, NumberRules
 
 MISSING = -1
@@ -497,7 +497,7 @@ def _check_number(labels: list) -> None:
         raise VotesError(
             "too-many-labels",
             f"The votes hold at least {len(labels)} different labels, such as {listed(labels)}",
-            "names-among-labels" if any(isinstance(label, str) for label in labels) else "scores",
+            "scores" if all(map(is_number, labels)) else "names-among-labels",
         )
 
 

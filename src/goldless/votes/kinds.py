@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Number
 from typing import Any
@@ -78,6 +78,14 @@ class NumberRules:
                 kinds[column_of(voter, voters, len(kinds))] = kind
         return tuple(kinds)
 
+    def check_voters(self, names: Collection) -> None:
+        """Refuse what is said of voters that are not there."""
+        said = list(self.kind) if isinstance(self.kind, Mapping) else []
+        said += [] if isinstance(self.lower_is_positive, bool) else list(self.lower_is_positive)
+        for voter in said:
+            if voter not in names and not isinstance(voter, int | np.integer):
+                raise no_voter(voter, len(names))
+
     def sign(self, voters: NDArray | None, n_voters: int) -> NDArray[np.int64]:
         """Return -1 for every voter that means positive by low numbers, else 1."""
         sign = np.ones(n_voters, dtype=np.int64)
@@ -100,7 +108,13 @@ def column_of(voter: Any, voters: NDArray | None, n_voters: int) -> int:
         return names.index(voter)
     if isinstance(voter, int | np.integer) and not isinstance(voter, bool) and 0 <= voter < n_voters:
         return int(voter)
-    raise ValueError(f"there is no voter {voter!r} among the {n_voters} columns")
+    raise no_voter(voter, n_voters)
+
+
+def no_voter(voter: Any, n_voters: int) -> VotesError:
+    """Return the error of a voter that is not there."""
+    seen = f"there is no voter {voter!r} among the {n_voters} columns"
+    return VotesError("unknown-voter", seen, where={"voter": voter})
 
 
 def judge_labels(labels: Iterable, codes_of_classes: bool) -> str:
