@@ -216,3 +216,66 @@ def test_a_voter_that_is_not_there(tmp_path, capsys):
     for option in (["--kind", "zoe=ordinal"], ["--lower-is-positive", "zoe"]):
         assert main(["inspect", str(path), *option]) == 1
         assert "there is no voter 'zoe' among the 5 columns" in capsys.readouterr().err
+
+
+MISSING = RNG.random((N, 5)) < 0.1
+CLASSES = RNG.integers(0, 4, (N, 1)) * np.ones((1, 5), dtype=int)
+CODED = {
+    "Snorkel, four classes": (np.where(MISSING, -1, CLASSES), -1),
+    "grades": (np.where(MISSING, -1, GRADES), -1),
+    "a survey's 99": (np.where(MISSING, 99, GRADES), 99),
+    "probabilities": (np.where(MISSING, -1, RNG.random((N, 5)).round(3)), -1),
+    "many probabilities": (np.where(MISSING, -1, RNG.random((N, 5))), -1),
+}
+
+
+@pytest.mark.parametrize("where", ["memory", "file", "stream"])
+@pytest.mark.parametrize(("votes", "code"), CODED.values(), ids=CODED)
+def test_a_number_that_often_means_no_vote_is_asked(tmp_path, where, votes, code):
+    path = saved(pd.DataFrame(votes, ITEMS, VOTERS), tmp_path / "v.csv")
+    read = {"memory": lambda: gl.encode_votes(votes), "file": lambda: gl.read_votes(path)}
+    read["stream"] = lambda: gl.VoteStream(path).open()
+    with pytest.raises(gl.VotesError, match=rf"{code} stands among .* missing={code} takes it for no vote") as caught:
+        read[where]()
+    assert f"--missing {code} takes it" in in_options(caught.value)
+    told = gl.read_votes(path, missing=[code]).votes
+    assert told.n_votes == (~MISSING).sum()
+
+
+COUNTS = pd.DataFrame({"n_yes": SAYS.sum(axis=1), "n_no": (~SAYS).sum(axis=1)}, ITEMS)
+QUESTIONS = long(WORDS.replace({"Yes": 1, "No": 0})).rename(columns={"label": "toxic"}).assign(insult=1, threat=0)
+QUESTIONS.loc[::3, ["insult", "threat"]] = [0, 1]
+NO_PANEL = {
+    "counts": (COUNTS, r"'n_yes', 'n_no' of votes sum to 5 in every row: they count votes"),
+    "counts and total": (COUNTS.assign(total=5), r"'n_yes', 'n_no' of votes sum to 5 in every row"),
+    "several questions": (QUESTIONS, r"'worker' of votes names voters, and several .* votes by label='toxic'"),
+    "several scales": (
+        pd.DataFrame({"a": GRADES["ann"], "b": GRADES["bob"] * 20, "c": GRADES["cyd"] * 2, "d": RNG.random(N) * 100}),
+        "kind='scores' takes numbers of any scale",
+    ),
+}
+
+
+@pytest.mark.parametrize(("frame", "sentence"), NO_PANEL.values(), ids=NO_PANEL)
+def test_what_is_no_panel_is_asked(frame, sentence):
+    with pytest.raises(gl.VotesError, match=sentence):
+        gl.read_votes(frame)
+    if "label=" in sentence:
+        assert gl.read_votes(frame, label="toxic").n_voters == 5
+
+
+@pytest.mark.parametrize("shape", ["scores and verdicts", "judgments beside messages"])
+def test_records_of_judges(tmp_path, shape):
+    rows = []
+    for n, says in enumerate(SAYS.tolist()):
+        verdicts = {name: "pass" if said else "fail" for name, said in zip(VOTERS, says, strict=True)}
+        if shape == "scores and verdicts":
+            rows.append({"id": n, "scores": dict.fromkeys(VOTERS, 0.25 * (n % 4)), "verdicts": verdicts})
+        else:
+            judged = [{"judge": name, "verdict": verdict} for name, verdict in verdicts.items()]
+            rows.append({"id": n, "input": [{"role": "user", "content": "hi"}], "judgments": judged})
+    (tmp_path / "v.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    table = gl.read_votes(tmp_path / "v.jsonl")
+    assert (table.voters, table.votes.classes.tolist()) == (VOTERS, ["fail", "pass"])
+    assert np.array_equal(np.asarray(table.votes.codes), SAYS)
+    assert "eft out" in str(table.notes[0])

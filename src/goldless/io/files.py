@@ -541,6 +541,8 @@ def _one_field(read: Read, name: str) -> Read:
     alike = [field for field, found in fields.items() if found == voters]
     if read.roles is not None or len(voters) < 2 or len(alike) < 2:
         return read
+    if label_title(alike) is None and (chosen := label_title([voter.removesuffix("s") for voter in voters])):
+        return _one_kind(read, voters, alike, next(voter for voter in voters if voter.removesuffix("s") == chosen))
     field = label_title(alike)
     if field is None:
         raise VotesError(
@@ -557,6 +559,17 @@ def _one_field(read: Read, name: str) -> Read:
     left = ", ".join(repr(other) for other in alike if other != field)
     notes = (*read.notes, Note(f"Of each voter {field!r} was read; left out: {left}"))
     return replace(read, table=table, notes=notes)
+
+
+def _one_kind(read: Read, kinds: list[str], voters: list[str], chosen: str) -> Read:
+    """Return a table that has several kinds of votes of each voter, such as ``scores.ann``, with one kind."""
+    others = {f"{kind}.{voter}" for kind in kinds for voter in voters if kind != chosen}
+    kept = [title for title in read.table.column_names if title not in others]
+    left = ", ".join(repr(kind) for kind in kinds if kind != chosen)
+    table = read.table.select(kept).rename_columns([title.removeprefix(f"{chosen}.") for title in kept])
+    return replace(
+        read, table=table, notes=(*read.notes, Note(f"Of each voter {chosen!r} was read; left out: {left}"))
+    )
 
 
 def _truth_beside(read: Read, roles: Roles) -> list[Note]:

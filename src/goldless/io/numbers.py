@@ -40,6 +40,7 @@ from goldless.votes.kinds import (
     judge_labels,
     judge_range,
     labels_among,
+    refuse_code_of_nothing,
 )
 from goldless.votes.kinds import (
     column_of as column_of_voter,
@@ -189,7 +190,9 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
     if all(values.dtype.kind == "f" for values in blocks):
         looked_at = np.concatenate([values.ravel()[: _LOOKED_AT // len(blocks) + 1] for values in blocks])
         if len(np.unique(looked_at)) > MAX_CLASSES + len(rules.missing) + 1:
-            return judge_range(answers_of(table, rules))
+            answers = answers_of(table, rules)
+            refuse_code_of_nothing(looked_at[~np.isnan(looked_at)], are_labels=False, said=_numbers_of(rules.missing))
+            return judge_range(answers)
     draft = rules.alphabet_draft()
     labels = [
         label
@@ -198,9 +201,16 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
     ]
     integers = all(values.dtype.kind in "iu" for values in blocks)
     judged = judge_labels(labels, integers)
+    if judged in ("scores", "probabilities", "grades"):
+        refuse_code_of_nothing(labels, are_labels=all(float(label).is_integer() for label in labels))
     if judged != "grades":
         return judged
     return judge_grades(answers_of(table.head(JUDGED_ITEMS), rules), labels)
+
+
+def _numbers_of(labels: Iterable) -> list[float]:
+    """Return those of labels that are numbers."""
+    return [float(label) for label in labels if isinstance(label, int | float | np.number)]
 
 
 def _distinct(values: NDArray) -> Iterable:

@@ -17,7 +17,7 @@ from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
 from goldless.plain import is_number
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
-from goldless.votes.kinds import JUDGED_ITEMS, judge_grades, judge_labels
+from goldless.votes.kinds import JUDGED_ITEMS, judge_grades, judge_labels, refuse_code_of_nothing
 from goldless.votes.words import (
     are_ordered_words,
     are_usual,
@@ -36,14 +36,14 @@ _ITEM_NAMES = (
     *("id", "index", "unnamed:_0", "__index_level_0__", "", "text", "prompt", "sentence", "comment", "instruction"),
 )
 
-_VOTER_NAMES = (
+VOTER_NAMES = (
     *("voter", "worker", "workerid", "annotator", "judge", "rater", "caller", "coder", "reader", "labeler"),
     *("labeller", "grader", "evaluator", "performer", "reviewer", "assessor", "participant", "respondent"),
     *("expert", "physician", "radiologist", "observer", "contributor", "student", "source", "classifier", "user"),
     *("llm", "model"),
 )
 
-_LABEL_NAMES = (
+LABEL_NAMES = (
     *("label", "vote", "answer", "response", "verdict", "rating", "class", "annotation", "annotations", "judgement"),
     *("judgment", "call", "grade", "prediction", "pred", "decision", "choice", "category", "diagnosis", "outcome"),
     *("selection", "sentiment", "code", "tag", "target", "value", "score"),
@@ -73,6 +73,7 @@ _FEW_WORDS = 2  # words among numbers, which may mean that a voter said nothing
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
 _FEW_LABELS = 10  # that many there may be on however few items
 _OWN_VALUES = 3  # a column of so many values that no other has is no voter
+_FEWEST_COUNTED = 20  # rows that show that columns are counts
 _MOST_WORDS = 1000  # distinct values of a column that are compared with those of others
 
 
@@ -147,7 +148,7 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
     plain |= last
     plain |= {plain_title(title): title for title in usable}
     found: list[str | None] = []
-    for given, known in zip(asked, (_ITEM_NAMES, _VOTER_NAMES, _LABEL_NAMES), strict=True):
+    for given, known in zip(asked, (_ITEM_NAMES, VOTER_NAMES, LABEL_NAMES), strict=True):
         taken = {*asked, *found}
         found.append(
             given or next((plain[word] for word in known if word in plain and plain[word] not in taken), None)
@@ -164,7 +165,7 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
 def label_title(titles: Sequence[str]) -> str | None:
     """Return the title that is most usual for votes, if one is."""
     plain = {plain_title(title): title for title in reversed(titles)}
-    return next((plain[word] for word in _LABEL_NAMES if word in plain), None)
+    return next((plain[word] for word in LABEL_NAMES if word in plain), None)
 
 
 ROW_NUMBERS = ("", "unnamed:_0", "__index_level_0__", "level_0")  # as pandas calls the index of a frame it saves
@@ -212,12 +213,43 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     options = replace(options, rules=rules)
     left, said = _no_votes(voters, options, table.named)
     voters = [column for column in voters if column not in left]
+    people = [column for column in left if _names_voters(column.name)]
+    if people and table.named and _repeated_names(items) and len(voters) > 1:
+        of_votes = ", ".join(repr(short(column.name)) for column in voters[:6])
+        raise VotesError(
+            "several-questions",
+            f"column {short(people[0].name)!r} of {name} names voters, and several columns may hold their votes: "
+            f"{of_votes}",
+            "name-label",
+            {"file": name, "column": people[0].name},
+            first=repr(voters[0].name),
+        )
     if left and (not table.named or _hardly_share(voters)):  # what is no vote has a name, where votes have none
         raise _stranger(left[0], name)
+    _refuse_counts(voters, options, name)
     scores = are_numbers(voters, options.rules)
     if not scores:
         _refuse_what_is_no_vote(voters, options, name)
     return WideRoles(items, voters, (*notes, *said), scores, gold, worded)
+
+
+def _refuse_counts(voters: Sequence[Column], options: ReadOptions, name: str) -> None:
+    """Refuse columns of whole numbers that sum to the same in every row: they count votes, or mark one class each."""
+    if options.rules.numbers.are_stated or options.rules.classes is not None or len(voters) < 2:
+        return
+    counted = [c for c in voters if len(c.values) > 1 and is_numeric(c) and not _has_fractions(c)]
+    if len(counted) < 2 or len(counted) < len(voters) - 1 or len(counted[0].positions) < _FEWEST_COUNTED:
+        return
+    rows = np.column_stack([column_of_numbers(column, options.rules) for column in counted])
+    sums = rows.sum(axis=1)
+    if rows.min() >= 0 and (sums == sums[0]).all() and sums[0] >= 1:
+        names = ", ".join(repr(short(column.name)) for column in counted[:4])
+        raise VotesError(
+            "counts",
+            f"columns {names} of {name} sum to {sums[0]:g} in every row: they count votes for each class",
+            "counts",
+            {"file": name, "column": counted[0].name},
+        )
 
 
 def truth_note(title: str) -> Note:
@@ -332,6 +364,12 @@ def _said_of(rules: LabelRules) -> Collection:
     return rules.numbers.kind if isinstance(rules.numbers.kind, Mapping) else ()
 
 
+def _names_voters(title: str) -> bool:
+    """Whether a column has a usual name for voters."""
+    plain = plain_title(title)
+    return plain in VOTER_NAMES or any(plain.removesuffix(end) in VOTER_NAMES for end in _ENDINGS)
+
+
 def _are_times(column: Column) -> bool:
     """Whether a column holds moments, which are no votes."""
     return bool(column.values) and all(isinstance(v, str) and _TIME.match(v) for v in column.values[:_MOST_WORDS])
@@ -393,7 +431,9 @@ def _refuse_what_is_no_vote(voters: list[Column], options: ReadOptions, name: st
     words = {word for column in voters for word in words_of(column)}
     many = options.rules.classes is None and len(words) > _OWN_VALUES
     if many and (stranger := _worst_stranger(voters)) is not None:
-        raise _stranger(stranger, name)
+        error = _stranger(stranger, name)
+        error.hint = "any-scale" if all(map(is_numeric, voters)) else error.hint
+        raise error
     n_items = len(voters[0].positions)
     if many and len(words) > max(n_items, _FEW_LABELS):
         seen = f"{name} holds {len(words):,} different values in {n_items:,} rows, which are too many for labels"
@@ -567,6 +607,8 @@ def are_numbers(
             {"column": endless.name},
         )
     values = {float(value) for of_column in voted for value in of_column}
+    if len(values) > 2:
+        refuse_code_of_nothing(values, are_labels=all(value.is_integer() for value in values))
     if len(values) > MAX_CLASSES:
         return answers is not None or (len(filled) >= _ENOUGH_VOTERS and _share_a_scale(filled))
     whole = [int(value) if value.is_integer() else value for value in values]

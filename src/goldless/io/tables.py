@@ -663,6 +663,8 @@ _SCALES = tuple(
         "very negative/negative/neutral/positive/very positive",
         "very dissatisfied/dissatisfied/neutral/satisfied/very satisfied",
         "very unlikely/unlikely/neutral/likely/very likely",
+        "b>>a/b>a/a=b/a>b/a>>b",
+        "[[b>>a]]/[[b>a]]/[[a=b]]/[[a>b]]/[[a>>b]]",
     )
 )
 

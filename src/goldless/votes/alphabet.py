@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from goldless.errors import VotesError
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.plain import is_number, plain
-from goldless.votes.kinds import NOTHING_SAID, NumberRules
+from goldless.votes.kinds import NOTHING_SAID, NumberRules, refuse_code_of_nothing
 
 MISSING = -1
 UNKNOWN = -2  # a label that is neither a class nor missing; never leaves the rooms that read votes
@@ -121,6 +121,8 @@ class LabelRules:
         else:
             found = [label for label in dict.fromkeys(labels) if not draft.means_missing(label)]
             values = sorted_labels(_joined(as_read(found)) if text else found, place)
+            if not self.numbers.are_labels and all(isinstance(v, Number) and not isinstance(v, bool) for v in values):
+                refuse_code_of_nothing(values, are_labels=True)
             _check_found(values, place)
         return replace(draft, values=as_classes(self.ordered(values, draft)))
 

@@ -19,6 +19,7 @@ _FEW_CODES = 5  # whole numbers 0, 1, ... of an integer array, up to so many, ar
 _FEWEST_GRADES = 4  # with three numbers one order in three looks right by chance
 _SLACK = 0.1  # how far beyond 0 and 1 numbers may be beside probabilities of other voters
 _MOST_VOTERS = 0.75  # must stay within 0 and 1
+_CODES_OF_NOTHING = (-1.0, -9.0, -99.0, -999.0, 77.0, 88.0, 98.0, 99.0, 998.0, 999.0, 9999.0)
 _JUDGED_VOTERS = 60
 _ONE_AXIS = 2.0  # times as long as the next: of weak grades 2.7 and more, of names of 4 to 16 classes 1.0 to 2.1
 JUDGED_ITEMS = 4_000  # rows from which the order of grades is judged
@@ -278,6 +279,36 @@ def check_numbers(answers: NDArray[np.float64], kinds: tuple[str, ...], place: A
                 "kind-scores",
                 {"row": row, "column": column, "label": float(answers[row, column])},
             )
+
+
+def code_of_nothing(numbers: Iterable, are_labels: bool) -> float | None:
+    """Return a number among others that often stands for no vote, such as -1 or 99; None if there is none.
+
+    ``are_labels``: whether the numbers are names of classes, and no grades or scores.
+    """
+    found = np.unique(np.array(list(numbers), dtype=np.float64))
+    if len(found) < (4 if are_labels else 3):
+        return None
+    for code in _CODES_OF_NOTHING:
+        rest = found[found != code]
+        if len(rest) < len(found) and rest.min() >= 0 and rest.max() <= (1e9 if code < 0 else MOST_GRADES):
+            return code
+    return None
+
+
+def refuse_code_of_nothing(numbers: Iterable, are_labels: bool, said: Iterable = ()) -> None:
+    """Ask of a number among votes that often stands for no vote; ``said`` are numbers that mean it anyway."""
+    code = code_of_nothing(set(numbers) - set(said), are_labels)
+    if code is not None:
+        raise VotesError(
+            "code-of-nothing",
+            f"{code:g} stands among numbers from 0 on, and may mean that there is no vote"
+            if code < 0
+            else f"{code:g} stands among smaller numbers, and may mean that there is no vote",
+            "code-of-nothing",
+            {"label": code},
+            word=f"{code:g}",
+        )
 
 
 def ranks_as_codes(answers: NDArray[np.float64], labels: Iterable) -> NDArray[np.int8]:

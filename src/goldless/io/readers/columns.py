@@ -130,6 +130,7 @@ _GRADE = re.compile(
     r"(?:\s*(?:[-\u2013\u2014:=.,(]|\s)\s*([^\W\d].*))?",  # 4 - good, 4 (good)
     re.IGNORECASE,
 )
+_GRADE_BEHIND = re.compile(r"([^\W\d][^\d()]*)\((\d+(?:\.\d+)?)\)")  # good (4)
 _STARS = re.compile("[\u2605\u2b50*]+\ufe0f?\u2606*")
 _MOST_GRADES = 21
 
@@ -159,6 +160,9 @@ def _grade(text: str) -> tuple[float, str, str] | None:
     text = text.strip()
     if _STARS.fullmatch(text):
         return float(len(text.rstrip("\u2606\ufe0f"))), "", ""
+    behind = _GRADE_BEHIND.fullmatch(text)
+    if behind is not None:
+        return float(behind[2]), "", behind[1].strip().casefold()
     match = _GRADE.fullmatch(text)
     return None if match is None else (float(match[1]), match[2] or "", (match[3] or "").rstrip(") ").casefold())
 
