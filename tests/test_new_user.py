@@ -249,8 +249,6 @@ NO_PANEL = {
     "counts": (COUNTS, r"'n_yes', 'n_no' of votes sum to 5 in every row: they count votes"),
     "counts and total": (COUNTS.assign(total=5), r"'n_yes', 'n_no' of votes sum to 5 in every row"),
     "several questions": (QUESTIONS, r"'worker' of votes names voters, and several .* votes by label='toxic'"),
-    "several scales": (
-        pd.DataFrame({"a": GRADES["ann"], "b": GRADES["bob"] * 20, "c": GRADES["cyd"] * 2, "d": RNG.random(N) * 100}),
         "kind='scores' takes numbers of any scale",
     ),
 }
@@ -279,3 +277,37 @@ def test_records_of_judges(tmp_path, shape):
     assert (table.voters, table.votes.classes.tolist()) == (VOTERS, ["fail", "pass"])
     assert np.array_equal(np.asarray(table.votes.codes), SAYS)
     assert "eft out" in str(table.notes[0])
+
+
+def test_marks_of_thousands_are_no_decimal_commas(tmp_path):
+    scores = RNG.integers(200, 9_000, (N, 5))
+    table = gl.read_votes(saved(pd.DataFrame(scores, ITEMS, VOTERS).map("{:,}".format), tmp_path / "v.csv"))
+    assert str(table.notes[0]) == "Commas within numbers were read as marks of thousands."
+    assert np.array_equal(table.votes.answers, scores)
+    decimals = pd.DataFrame(scores / 10_000, ITEMS, VOTERS).map(lambda score: f"{score:.3f}".replace(".", ","))
+    table = gl.read_votes(saved(decimals, tmp_path / "v.csv", sep=";"))
+    assert "decimal points" in str(table.notes[0])
+
+
+def test_means_of_voters_and_comments_are_no_voters(tmp_path):
+    """A comment of one word that happens to be a verdict is no voter, nor is what was made of the votes."""
+    frame = GRADES.assign(comment="y", mean=GRADES.mean(axis=1), final_decision=WORDS["ann"])
+    table = gl.read_votes(saved(frame, tmp_path / "v.csv"))
+    assert table.voters == VOTERS
+    assert "'mean', 'final_decision'" in str(table.notes[0])
+
+
+def test_labels_without_names_of_annotators_are_asked(tmp_path):
+    path = tmp_path / "snli.jsonl"
+    rows = [{"pairID": f"p{n}", "annotator_labels": WORDS.iloc[n].tolist(), "sentence": "a"} for n in range(N)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(gl.VotesError, match="'annotator_labels' hold lists without a list of their voters"):
+        gl.read_votes(path)
+
+
+def test_judges_who_prefer(tmp_path):
+    frame = long(WORDS.replace({"Yes": "response_1", "No": "response_2"}))
+    frame.rename(columns={"worker": "judge_model", "label": "preferred"}).assign(rationale="so").to_csv(
+        tmp_path / "v.csv"
+    )
+    assert "('item', 'judge_model', 'preferred')" in gl.read_votes(tmp_path / "v.csv").how

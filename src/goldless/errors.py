@@ -35,7 +35,6 @@ HINTS = {
     "number",
     "counts": "the vote of each voter is needed, in a column of its own",
     "name-label": "name those that are the votes by {label:{first}}",
-    "any-scale": "{kind:'scores'} takes numbers of any scale; otherwise name what is no vote in {ignore}",
     "text-of-nothing": "{missing:{word}} takes it for no vote; as a class, list it in {classes}",
     "names-among-labels": "does a column name the items, or hold no votes at all? Leave it out",
     "spelling": "spell them alike, or list the classes in {classes}",

@@ -40,13 +40,13 @@ VOTER_NAMES = (
     *("voter", "worker", "workerid", "annotator", "judge", "rater", "caller", "coder", "reader", "labeler"),
     *("labeller", "grader", "evaluator", "performer", "reviewer", "assessor", "participant", "respondent"),
     *("expert", "physician", "radiologist", "observer", "contributor", "student", "source", "classifier", "user"),
-    *("llm", "model"),
+    *("llm", "judge_model", "model"),
 )
 
 LABEL_NAMES = (
     *("label", "vote", "answer", "response", "verdict", "rating", "class", "annotation", "annotations", "judgement"),
     *("judgment", "call", "grade", "prediction", "pred", "decision", "choice", "category", "diagnosis", "outcome"),
-    *("selection", "sentiment", "code", "tag", "target", "value", "score"),
+    *("winner", "preferred", "preference", "selection", "sentiment", "code", "tag", "target", "value", "score"),
 )
 _ENDINGS = ("_id", "_name", "s")  # of names of voters and labels
 
@@ -60,8 +60,9 @@ _MADE_OF_VOTES = {
     *("consensus", "consensus_label", "majority", "majority_vote", "majority_label", "final", "final_label"),
     *("agg_label", "final_answer", "adjudicated", "adjudicated_label", "aggregated", "aggregated_label"),
     *("goldless", "n_votes", "goldless_label", "goldless_p", "goldless_probability", "agreement", "votes"),
-    *("num_votes", "n_annotators"),
+    *("num_votes", "n_annotators", "mean", "average", "avg", "median", "std", "stdev", "variance"),
 }
+_OF_ALL_VOTERS = ("final_", "consensus_", "majority_", "aggregated_", "adjudicated_", "mean_", "average_", "avg_")
 _NOTED_BESIDE = {  # words in names of columns of numbers that stand beside votes
     *("cost", "price", "usd", "latency", "time", "seconds", "duration", "ms", "tokens", "length", "confidence"),
     *("conf", "certainty", "sureness", "trust", "weight", "temperature", "prob", "proba", "probability", "score"),
@@ -208,7 +209,8 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
         notes += [truth_note(column.name) for column in truths]
         voters = [column for column in voters if column not in truths]
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
-    rules = with_words_of_columns(voters, options.rules, table.named)
+    made = _made_of_votes(voters, table.named)
+    rules = with_words_of_columns([column for column in voters if column not in made], options.rules, table.named)
     worded = None if rules is options.rules else rules
     options = replace(options, rules=rules)
     left, said = _no_votes(voters, options, table.named)
@@ -279,7 +281,7 @@ def with_words_of_columns(columns: Sequence[Column], rules: LabelRules, named: b
     if numeric and set(said.values()) - {"auto", "labels"}:  # some are said to be numbers
         words += [c for c in texts if c not in words and c.name not in said and are_usual(voted[c.name], rules)]
     elif not words and len(numeric) >= _ENOUGH_VOTERS and not (named and _noted_beside([*numeric, *texts])):
-        usual = [c for c in texts if are_usual(voted[c.name], rules)]
+        usual = [c for c in texts if len(set(map(folded, voted[c.name]))) > 1 and are_usual(voted[c.name], rules)]
         words = usual if usual and _on_scales(numeric) else []
     if not words or not numeric:
         return rules
@@ -304,8 +306,7 @@ def _repeated_names(items: Column | None) -> list[Note]:
 def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple[list[Column], list[Note]]:
     """Return the columns that are neither votes nor the truth, and words on them."""
     notes = []
-    made = [column for column in columns if named and plain_title(column.name) in _MADE_OF_VOTES]
-    made = made if len(columns) - len(made) >= _ENOUGH_VOTERS else []
+    made = _made_of_votes(columns, named)
     if made:
         notes.append(_left_out(made, "their names say that they were made of the votes"))
     if options.rules.classes is not None:
@@ -357,6 +358,15 @@ def _refuse_probabilities_beside(left: Sequence[Column], kept: Sequence[Column],
         {"column": found[0].name},
         column=repr(kinds),
     )
+
+
+def _made_of_votes(columns: Sequence[Column], named: bool) -> list[Column]:
+    """Return the columns whose names say that they were made of votes, if others are left."""
+    plain = {column.name: plain_title(column.name) for column in columns if named}
+    made = [
+        c for c in columns if plain.get(c.name) in _MADE_OF_VOTES or plain.get(c.name, "").startswith(_OF_ALL_VOTERS)
+    ]
+    return made if len(columns) - len(made) >= _ENOUGH_VOTERS else []
 
 
 def _said_of(rules: LabelRules) -> Collection:
@@ -431,9 +441,7 @@ def _refuse_what_is_no_vote(voters: list[Column], options: ReadOptions, name: st
     words = {word for column in voters for word in words_of(column)}
     many = options.rules.classes is None and len(words) > _OWN_VALUES
     if many and (stranger := _worst_stranger(voters)) is not None:
-        error = _stranger(stranger, name)
-        error.hint = "any-scale" if all(map(is_numeric, voters)) else error.hint
-        raise error
+        raise _stranger(stranger, name)
     n_items = len(voters[0].positions)
     if many and len(words) > max(n_items, _FEW_LABELS):
         seen = f"{name} holds {len(words):,} different values in {n_items:,} rows, which are too many for labels"

@@ -97,7 +97,8 @@ def _distinct_objects(values: Iterable[Any]) -> tuple[list, NDArray[np.int32]]:
 
 
 _PERCENT = re.compile(r"[-+]?\d+(?:[.,]\d+)?\s?%")
-_COMMA = re.compile(r"[-+]?\d+(?:,\d+)?")
+_COMMA = re.compile(r"[-+]?(?:\d+(?:,\d+)?|\d{1,3}(?:,\d{3})+)")
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
 _SURE_COMMA = re.compile(r"[-+]?\d+,\d{2,}")  # "1,2" may be two choices
 
 
@@ -111,16 +112,20 @@ def as_meant(columns: Sequence[Column]) -> tuple[list[Column], tuple[Note, ...]]
     sure = any(
         _SURE_COMMA.fullmatch(value) for c, is_one in zip(found, commas, strict=True) if is_one for value in c.values
     )
+    with_commas = [v for c, is_one in zip(found, commas, strict=True) if is_one for v in c.values if "," in v]
+    thousands = sure and all(map(_THOUSANDS.fullmatch, with_commas))
+    sure = sure and (thousands or all(value.count(",") == 1 for value in with_commas))
     percents = [_are_all(_PERCENT, column) for column in found]
     for number, column in enumerate(found):
         if percents[number]:
             found[number] = _recoded(column, lambda text: _decimal(text.rstrip("% ")) / 100)
         elif sure and commas[number]:
-            found[number] = _recoded(column, _decimal)
+            found[number] = _recoded(column, _thousands if thousands else _decimal)
     if any(percents):
         notes.append(Note("Percentages were read as numbers from 0 to 1"))
     if sure:
-        notes.append(Note("Commas within numbers were read as decimal points"))
+        meant = "marks of thousands" if thousands else "decimal points"
+        notes.append(Note(f"Commas within numbers were read as {meant}"))
     return found, tuple(notes)
 
 
@@ -173,6 +178,10 @@ def _are_all(pattern: re.Pattern, column: Column) -> bool:
 
 def _decimal(text: str) -> float:
     return float(text.replace(",", "."))
+
+
+def _thousands(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 def _recoded(column: Column, change: Callable[[Any], Any]) -> Column:

@@ -28,6 +28,9 @@ from goldless.words import listed
 LISTS = "goldless.lists"  # key of the metadata of a table: the columns that were lists, of voters and their votes
 
 
+_VOTES = ("label", "vote", "annotation", "rating", "judgment", "judgement", "verdict")  # in names of lists
+
+
 @dataclass(frozen=True, eq=False)
 class Document:
     """A file of JSON that has been parsed."""
@@ -284,12 +287,13 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
     if not flat:
         raise empty_file(name)
     plain = [title for title in kept if len({_scalar(record.get(title)) for record in flat}) < len(flat)]
-    if not plain and dropped:
+    of_votes = [key for key in dropped if any(word in key.lower() for word in _VOTES)]
+    if (not plain and dropped) or of_votes:
         raise VotesError(
             "nested",
-            f"{name}: {listed(dropped, 5, repr)} hold lists without a list of their voters",
+            f"{name}: {listed(of_votes or dropped, 5, repr)} hold lists without a list of their voters",
             "list-of-voters",
-            {"file": name, "column": dropped[0]},
+            {"file": name, "column": (of_votes or dropped)[0]},
         )
     columns = [arrow_array([_scalar(record.get(title)) for record in flat]) for title in kept]
     notes += [Note(f"Left out, for they hold lists: {listed(dropped, 5, repr)}")] if dropped else []
