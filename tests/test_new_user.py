@@ -249,8 +249,6 @@ NO_PANEL = {
     "counts": (COUNTS, r"'n_yes', 'n_no' of votes sum to 5 in every row: they count votes"),
     "counts and total": (COUNTS.assign(total=5), r"'n_yes', 'n_no' of votes sum to 5 in every row"),
     "several questions": (QUESTIONS, r"'worker' of votes names voters, and several .* votes by label='toxic'"),
-        "kind='scores' takes numbers of any scale",
-    ),
 }
 
 

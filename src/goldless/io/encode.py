@@ -20,7 +20,7 @@ from goldless.io.numbers import (
     with_words_in,
 )
 from goldless.io.readers.columns import Column, as_grades
-from goldless.kernels.sparse import SparseCodes, first_vote
+from goldless.kernels.sparse import first_vote, recoded
 from goldless.plain import is_number
 from goldless.votes.alphabet import (
     MAX_CLASSES,
@@ -221,8 +221,7 @@ def _reencode(votes: Votes, alphabet: Alphabet) -> Votes:
         place = f"row {row}, {votes.voter_name(column)}"
         raise alphabet.unknown(votes.classes[strange[0]], place, row=row, column=column)
     code_of[code_of == UNKNOWN] = MISSING
-    recoded = codes.recoded(code_of) if isinstance(codes, SparseCodes) else code_of[codes]
-    return replace(votes, codes=recoded, classes=alphabet.values)
+    return replace(votes, codes=recoded(codes, code_of), classes=alphabet.values)
 
 
 def encode_truth(y: ArrayLike, votes: Votes) -> NDArray[np.int8]:
