@@ -121,8 +121,8 @@ def read_votes(
     positive : label, optional
         Of two labels the one to call positive; by default the second in sorted order. Of words beside numbers, too.
     classes : iterable of label, optional
-        Labels there may be, in order; by default those that occur, sorted. With ``kind="ordinal"`` words are grades in
-        this order.
+        Labels there may be, in order; by default those that occur, sorted. With ``kind="ordinal"`` words are
+        grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are; see :class:`~goldless.LatentSML`.
     lower_is_positive : bool or list of voters, optional
