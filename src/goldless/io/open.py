@@ -198,7 +198,9 @@ class VoteStream:
             else:
                 return self._open_long(files, options, self.client)
         if files is not None and files.alphabet is None:
-            files = replace(files, alphabet=_alphabet_of_files(files, options.rules, bins, self.client))
+            files = replace(
+                files, alphabet=_alphabet_of_files(files, files.rules or options.rules, bins, self.client)
+            )
         if files is None:
             found = read_table(self.source, options)
             self._say(found.notes)
@@ -286,7 +288,7 @@ class VoteStream:
 
 def _alphabet_of_numbers(first: Any, blocks: Callable[[], Iterable[Any]], rules: LabelRules) -> NumberAlphabet | None:
     """Return the alphabet of blocks of numbers; None if the first block is of labels."""
-    kinds = None if first is None else kinds_of_block(first, rules)
+    kinds, rules = (None, rules) if first is None else kinds_of_block(first, rules)
     if kinds is None:
         return None
     columns = columns_of(first)
@@ -299,7 +301,7 @@ def _alphabet_of_files(files: FileVotes, rules: LabelRules, bins: Bins | None, c
     if bins is not None:
         return NumberAlphabet.of(rules.classes, bins, rules, text=True)  # type: ignore[arg-type]
     first = next(files.tables(rules))
-    kinds = kinds_of_block(first, rules) or ("scores",) * len(files.voters)
+    kinds = kinds_of_block(first, rules)[0] or ("scores",) * len(files.voters)
     if client is None:
         levels = levels_of_blocks(files.tables(rules), rules)
     else:
