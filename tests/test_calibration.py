@@ -7,7 +7,7 @@ import pytest
 
 import goldless as gl
 from goldless.fitting.calibration import Calibration, calibrated_to, soft_logistic_line
-from goldless.maths.rates import probability
+from goldless.maths.rates import normalised, probability
 from goldless.maths.tree_makers import independent_model
 from goldless.votes.rows import PatternTable
 
@@ -22,20 +22,38 @@ def calibration_error(bins):
     return np.abs(bins[:, 1] - bins[:, 2]).sum() / bins[:, 0].sum()
 
 
+def of_both(positive):
+    return np.stack([1 - positive, positive], axis=1)
+
+
+def of_ratio(ratio):
+    return np.stack([np.zeros(len(ratio)), ratio], axis=1)
+
+
 def test_the_line_is_found_again(rng):
     ratio, weights = rng.normal(0, 4, 500), rng.integers(1, 9, 500).astype(float)
-    line = soft_logistic_line(ratio, probability(0.8 * ratio - 1.3), weights)
-    np.testing.assert_allclose(line, (0.8, -1.3), atol=1e-6)
+    line = soft_logistic_line(of_ratio(ratio), of_both(probability(0.8 * ratio - 1.3)), weights)
+    np.testing.assert_allclose(line, (0.8, probability(np.array(-1.3))), atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [3, 16])
+def test_the_line_of_many_classes_is_found_again(rng, n_classes):
+    evidence, weights = rng.normal(0, 3, (500, n_classes)), rng.integers(1, 9, 500).astype(float)
+    prior = rng.dirichlet(np.ones(n_classes))
+    line = soft_logistic_line(evidence, normalised(0.4 * evidence + np.log(prior)), weights)
+    assert line.temper == pytest.approx(0.4, abs=1e-9)
+    np.testing.assert_allclose(line.class_prior, prior, atol=1e-9)
 
 
 @pytest.mark.parametrize("ratio", [np.zeros(5), np.full(5, 3.0), np.array([])])
 def test_no_line_through_one_point(ratio):
-    assert soft_logistic_line(ratio, np.full(len(ratio), 0.4), np.ones(len(ratio))) is None
+    target = of_both(np.full(len(ratio), 0.4))
+    assert soft_logistic_line(of_ratio(ratio), target, np.ones(len(ratio))) is None
 
 
 def test_a_line_against_the_votes_is_refused(rng):
     ratio = rng.normal(0, 2, 200)
-    assert soft_logistic_line(ratio, probability(-ratio), np.ones(200)) is None
+    assert soft_logistic_line(of_ratio(ratio), of_both(probability(-ratio)), np.ones(200)) is None
 
 
 def test_the_same_model_needs_no_calibration(rng):

@@ -528,13 +528,6 @@ class LatentSML(VoteEstimator):
         return self._grouping("residual_path_").residual_path
 
     @property
-    def calibration_(self) -> tuple:
-        """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
-        calibration = self._of_fit("calibration_").printed
-        assert calibration is not None
-        return tuple(calibration)
-
-    @property
     def subtype_models_(self) -> tuple[TreeModel, ...]:
         """Hubs with kinds of items that the votes support; labels come from the average of these and the model.
 
