@@ -109,10 +109,10 @@ class LatentSML(VoteEstimator):
     class_balance_, imbalance_ : float
         Pr(Y positive) and b.
     calibration_ : tuple of float (temper, class_balance)
-        What ``predict_proba`` counts with. Of two classes the truth is taken for one more voter of the panel: nothing
-        in the votes says how far it is from what they have in common, and the posterior of the model, the mean of
-        which is kept, is far too sure on real votes (:func:`goldless.fitting.calibration.one_more_voter`). Known
-        labels move it. Labels do not depend on it.
+        What ``predict_proba`` counts with. The truth is taken for one more voter of the panel: nothing in the votes
+        says how far it is from what they have in common, and the posterior of the model, the mean of which is kept
+        for every class, is far too sure on real votes (:func:`goldless.fitting.calibration.one_more_voter`). Known
+        labels move it. Labels do not depend on it, unless ``decision="map"``.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     score_matrix_ : ndarray of shape (n_voters, n_voters)

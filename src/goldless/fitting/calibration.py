@@ -1,4 +1,4 @@
-"""Probabilities by a line on the log-likelihood: without the pull of a prior, no surer than one more voter would be."""
+"""Probabilities by a line on the log-likelihood: without the pull of a prior, no surer than one more voter is."""
 
 from __future__ import annotations
 
