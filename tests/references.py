@@ -167,7 +167,9 @@ def slow_line_of_two(ratio, said, counts, mean):
         fitted = 0.5 * (1 + np.tanh(0.5 * (slope * clipped + intercept)))
         left, spread = counts * (said - fitted), counts * fitted * (1 - fitted)
         total, first, second = spread.sum(), spread @ clipped, spread @ clipped**2
-        step = np.array([total * (left @ clipped) - first * left.sum(), second * left.sum() - first * (left @ clipped)])
+        step = np.array(
+            [total * (left @ clipped) - first * left.sum(), second * left.sum() - first * (left @ clipped)]
+        )
         step = (step / (total * second - first**2)).clip(-1.0, 1.0)
         slope, intercept = slope + step[0], intercept + step[1]
     low, high = -60.0, 60.0

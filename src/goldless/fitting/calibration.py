@@ -25,6 +25,7 @@ Total = Callable[[OfRows], Any]
 _LARGEST_RATIO = 30.0  # log-likelihoods that differ by more say the same
 _ALIKE = 5e-5  # a standard deviation: those that differ by less differ by rounding, or by where EM ended
 _CHUNK_ROWS = 1 << 15
+_USUAL_SLOPE = 0.2  # of one more voter: where the search for it starts
 _LINE_ITEMS = 5.0  # labelled items that the line without labels is worth, for each offset
 _LARGEST_TEMPER = 1.25  # a free fit that is so much surer is another reading and no calibration
 
@@ -78,7 +79,7 @@ def soft_logistic_line(
     ``evidence`` (n_rows, n_classes): log-likelihood of the classes; ``target`` (n_rows, n_classes): probabilities;
     ``weights`` (n_rows,).
     """
-    return _nearest(total_of(evidence, target, weights), _plain(evidence.shape[1])) if len(evidence) else None
+    return _nearest(total_of(evidence, target, weights), _even(1.0, evidence.shape[1])) if len(evidence) else None
 
 
 def total_of(evidence: NDArray[np.float64], said: NDArray[np.float64], counts: NDArray[np.float64]) -> Total:
@@ -102,7 +103,7 @@ def one_more_voter(total: Total, means: NDArray[np.float64], start: Calibration 
     say in the mean (the share of their votes for each class, or of numbers the mean midrank), and of how many items
     each row stands for; ``means`` (n_classes,): means of the probabilities; ``start``: a line that is near.
     """
-    begin = _plain(len(means)) if start is None else _slope_and_offsets(start)
+    begin = _even(_USUAL_SLOPE, len(means)) if start is None else _slope_and_offsets(start)
     line = _nearest(total, begin)
     return None if line is None or line.temper >= 1 else keeping_means(total, means, line)
 
@@ -159,9 +160,9 @@ def _line_if_sound(found: NDArray[np.float64] | None) -> Calibration | None:
     return Calibration.of_offsets(float(found[0]), found[1:])
 
 
-def _plain(n_classes: int) -> NDArray[np.float64]:
-    """Return slope and offsets of the model's own posterior with an even prior."""
-    return np.append(1.0, np.zeros(n_classes))
+def _even(slope: float, n_classes: int) -> NDArray[np.float64]:
+    """Return slope and offsets of a line with an even prior."""
+    return np.append(slope, np.zeros(n_classes))
 
 
 def _slope_and_offsets(line: Calibration) -> NDArray[np.float64]:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from goldless.kernels.threads import one_linear_algebra_thread
 from goldless.maths.rates import normalised
 
 Sums = tuple[float, NDArray[np.float64], NDArray[np.float64]]  # loss, minus its gradient, its second derivatives
 
 _STEPS = 100
 _HALVINGS = 30
-_SMALLEST_STEP = 1e-9
+_SMALLEST_STEP = 1e-7  # after a step as short as this, the next would be 1e-14 or less
 _ONE_LINE = 1e-12  # a smallest eigenvalue, of correlations, that rounding leaves where there are many best lines
 _ROUNDING = 1e-12
 
@@ -28,13 +29,20 @@ def soft_logistic(
 
     ``sums_at``: returns the sums over all items; ``start`` (1 + n_classes,): slope and offsets to start from.
     """
-    columns = np.flatnonzero(np.arange(len(start)) != 1)[keeps_slope:]
+    with one_linear_algebra_thread():
+        return _newton(sums_at, start, np.flatnonzero(np.arange(len(start)) != 1)[keeps_slope:])
+
+
+def _newton(
+    sums_at: Callable[[NDArray[np.float64]], Sums], start: NDArray[np.float64], columns: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Return where sums are least, if only some parameters are moved."""
     at = start.copy()
     loss, left, spread = sums_at(at)
     for _ in range(_STEPS):
         found = _solved(spread[np.ix_(columns, columns)], left[columns])
         if found is None:
-            return at if keeps_slope else None
+            return None if columns[0] == 0 else at
         step = np.zeros(len(at))
         step[columns] = found / max(1.0, np.abs(found).max())
         before = loss
