@@ -161,7 +161,7 @@ def with_rates(model, **changes):
 
 
 def slow_line_of_two(ratio, said, counts, mean):
-    """The line of two classes as it was before there were more: slope by Newton's method, class balance by bisection."""
+    """The line of two classes as it was when there was no other: slope by Newton's method, balance by bisection."""
     clipped, slope, intercept = ratio.clip(-30, 30), 1.0, 0.0
     for _ in range(50):
         fitted = 0.5 * (1 + np.tanh(0.5 * (slope * clipped + intercept)))

@@ -20,8 +20,8 @@ class DawidSkene(VoteEstimator):
 
     With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook of two
     classes. With more, and 20 voters or more, the confusions of a voter are also pulled a little towards those of
-    all. Probabilities are printed as if the truth were one more voter, for the posterior is far too sure on real votes;
-    without any prior, ``DawidSkene(prior=(0, 0), balance_prior=0)``, they are the posterior.
+    all. Probabilities are printed as if the truth were one more voter, because the posterior is far too sure on real
+    votes; without any prior, ``DawidSkene(prior=(0, 0), balance_prior=0)``, they are the posterior.
 
     Parameters
     ----------
