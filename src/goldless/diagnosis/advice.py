@@ -142,7 +142,7 @@ def verdict(
         listed += ", all too high, because voters share more than the groups explain"
     at_risk = panel.fitted.at_risk
     if cannot_tell:
-        plain = f"The votes cannot tell how good the labels are: {cannot_tell[0]}."
+        plain = unanswered(cannot_tell[0])
         return Verdict(
             "check" if at_risk else "unknown",
             f"{plain} {at_risk}" if at_risk else plain,
@@ -168,6 +168,11 @@ def verdict(
     return Verdict(
         "combined", f"Use the combined labels: {plain}.", f"Use the combined labels, because {why}: {listed}."
     )
+
+
+def unanswered(why: str) -> str:
+    """Return that the votes cannot tell how good the labels are, and why."""
+    return f"The votes cannot tell how good the labels are: {why}."
 
 
 def settled_by(panel: PanelVotes, labels_changed: float) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from goldless.fitting.facts import NO_LABELS, KnownLabels
 from goldless.fitting.fitted import Convergence, Fitted, Unseen, probabilities
 from goldless.fitting.labelling import Written, write_labels
 from goldless.fitting.number_facts import auc_of, direction_of, emission_of, severity_of, turning_point_of
-from goldless.io.encode import encode_by, encode_by_bins, policy
+from goldless.io.encode import encode_by, encode_by_bins, encode_votes, policy
 from goldless.io.open import as_stream
 from goldless.kernels.sparse import SparseCodes
 from goldless.maths.tree import TreeModel
@@ -35,22 +35,24 @@ from goldless.votes.unseen import count_listed
 from goldless.votes.votes import Votes
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class VoteEstimator(ABC):
     """Base of all estimators: everything that was learnt is in ``fitted_``. Think twice before adding to it.
+
+    The parameters are fields: here those of all, how votes are read and how labels are decided.
 
     It does not import scikit-learn, which takes a second: the public estimators (:mod:`goldless.estimators.learners`)
     are these with ``BaseEstimator`` behind them.
     """
 
-    missing: Any
-    positive: Any
-    classes: Any
-    kind: Any
-    lower_is_positive: Any
-    positive_from: Any
-    decision: str | None
-    tol: float
-    fitted_: Fitted
+    decision: str | None = "ml"
+    missing: Any = None
+    positive: Any = None
+    classes: Any = None
+    kind: Any = "auto"
+    lower_is_positive: Any = None
+    positive_from: float | None = None
+    fitted_: Fitted = field(init=False)
 
     _min_voters = 3  # with fewer it refuses to fit
     _voters_to_judge = 0  # with fewer it fits, and says that accuracies are a guess
@@ -58,7 +60,7 @@ class VoteEstimator(ABC):
     _two_classes_only = ""  # what is for two classes only, in a sentence
     _needs_truth = False
     _is_model = True  # whether what is learnt is a model of the voters, and no count of votes
-    _decisions: tuple = ("ml", "map")
+    _decisions: ClassVar[tuple] = ("ml", "map")
 
     # -- what was learnt ------------------------------------------------------------------------------------
 
@@ -385,7 +387,7 @@ class VoteEstimator(ABC):
 
             warn_user(
                 f"EM stopped after {ended.n_iter} iterations while still gaining {ended.gap:.2g} in "
-                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
+                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",  # type: ignore[attr-defined]
                 ConvergenceWarning,
             )
         return self
@@ -651,6 +653,16 @@ def check_is_model(model: Any, what: str) -> None:
     """Refuse what is no model of the voters, such as a majority vote."""
     if not (isinstance(model, VoteEstimator) and model._is_model):
         raise TypeError(f"{what} needs a model of the voters such as LatentSML, not {type(model).__name__}")
+
+
+def votes_of_model(model: Any, X: Any, what: str) -> Votes:
+    """Check that something is a fitted model of the voters, and encode its votes as the fit did."""
+    check_is_fitted(model)
+    check_is_model(model, what)
+    votes = encode_votes(X, classes=model.classes_, missing=model.missing)
+    if votes.n_voters != model.n_features_in_:
+        raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
+    return votes
 
 
 def _bullets(names: list[str]) -> str:

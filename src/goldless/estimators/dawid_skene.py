@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DawidSkene(VoteEstimator):
     """Dawid-Skene: voters independent given the label, EM from majority labels, any number of classes.
 
@@ -82,40 +84,17 @@ class DawidSkene(VoteEstimator):
     True
     """
 
+    prior: tuple[float, float] = (1.0, 0.5)
+    balance_prior: str | float = "auto"
+    max_iter: int = 500
+    tol: float = 1e-7
+    at_least: int | None = None
+
     _min_voters = 1
     _voters_to_judge = 3
 
     partial_fit = incremental.partial_fit
     merge = incremental.merge
-
-    def __init__(
-        self,
-        *,
-        prior: tuple[float, float] = (1.0, 0.5),
-        balance_prior: str | float = "auto",
-        decision: str = "ml",
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        at_least: int | None = None,
-        missing: Any = None,
-        positive: Any = None,
-        classes: Any = None,
-        kind: Any = "auto",
-        lower_is_positive: Any = None,
-        positive_from: float | None = None,
-    ):
-        self.prior = prior
-        self.balance_prior = balance_prior
-        self.decision = decision
-        self.max_iter = max_iter
-        self.tol = tol
-        self.at_least = at_least
-        self.missing = missing
-        self.positive = positive
-        self.classes = classes
-        self.kind = kind
-        self.lower_is_positive = lower_is_positive
-        self.positive_from = positive_from
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate accuracies. ``y`` is ignored.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LatentSML(VoteEstimator):
     """Combine voters that may echo each other: find groups, estimate accuracies, label items.
 
@@ -155,6 +156,22 @@ class LatentSML(VoteEstimator):
     % of the labels. The simpler one was used; a few labelled items would decide.
     """
 
+    structure: str | ArrayLike = "search"
+    paper: PaperOptions | None = None
+    subtypes: bool | None = None
+    prior: tuple[float, float] = (1.0, 0.5)
+    balance_prior: str | float = "auto"
+    abstain: str = "ignore"
+    decision: str | None = None
+    max_iter: int = 500
+    tol: float = 1e-7
+    at_least: int | None = None
+    n_groups: Any = None
+    start: str | None = None
+    em: bool = True
+    latent_values: str = "soft"
+    imbalance: str | float = "restricted"
+
     _min_voters = 1
     _voters_to_judge = 3
     _merges_copies = True
@@ -162,53 +179,6 @@ class LatentSML(VoteEstimator):
 
     partial_fit = incremental.partial_fit
     merge = incremental.merge
-
-    def __init__(
-        self,
-        *,
-        structure: str | ArrayLike = "search",
-        paper: PaperOptions | None = None,
-        subtypes: bool | None = None,
-        prior: tuple[float, float] = (1.0, 0.5),
-        balance_prior: str | float = "auto",
-        abstain: str = "ignore",
-        decision: str | None = None,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        at_least: int | None = None,
-        missing: Any = None,
-        positive: Any = None,
-        classes: Any = None,
-        kind: Any = "auto",
-        lower_is_positive: Any = None,
-        positive_from: float | None = None,
-        n_groups: Any = None,
-        start: str | None = None,
-        em: bool = True,
-        latent_values: str = "soft",
-        imbalance: str | float = "restricted",
-    ):
-        self.structure = structure
-        self.paper = paper
-        self.n_groups = n_groups
-        self.start = start
-        self.em = em
-        self.subtypes = subtypes
-        self.latent_values = latent_values
-        self.imbalance = imbalance
-        self.prior = prior
-        self.balance_prior = balance_prior
-        self.abstain = abstain
-        self.decision = decision
-        self.max_iter = max_iter
-        self.tol = tol
-        self.at_least = at_least
-        self.missing = missing
-        self.positive = positive
-        self.classes = classes
-        self.kind = kind
-        self.lower_is_positive = lower_is_positive
-        self.positive_from = positive_from
 
     @property
     def _paper(self) -> PaperOptions:

@@ -32,7 +32,7 @@ from goldless.fitting.moments import ImbalanceRule, independent_estimate
 from goldless.fitting.number_warnings import warn_about_numbers
 from goldless.fitting.numbers import RankedVotes, spectral_ranks
 from goldless.fitting.probability_line import label_line, number_line
-from goldless.fitting.risk import Risk, expected_accuracy
+from goldless.fitting.risk import Risk, expected_balanced_accuracy
 from goldless.fitting.settling import describe_settled, is_open, most_different, settle
 from goldless.fitting.silence import hearing, silent_sums, with_silent_voters
 from goldless.fitting.solve import Solver
@@ -160,12 +160,7 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     sums = votes.sums
     # where EM follows, moments of a sample are a good start
     model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
-    covariance = Grouping(
-        votes.shown_covariance,
-        *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
-        residual=0.0, residual_path={}, overdispersion=covariance_misfit(votes.covariance), alternatives=(),
-        ambiguous=False, verdict="",
-    )  # fmt: skip
+    covariance = _covariance_alone(votes)
     if not options.em:
         return _less_sure(votes, votes.fitted(model, pseudo_votes=options.prior, grouping=covariance))
     prior = start_prior(votes, options, model.groups, overdispersion=1.0)
@@ -181,13 +176,7 @@ def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
     estimate = votes.covariance
     model = spectral_ranks(ranked, spectral_loadings(estimate.covariance, estimate.known).clip(-0.99, 0.99))
     line, separation, cut = number_line(votes, ranked, model, None)
-    everyone = votes.shown_covariance
-    grouping = Grouping(
-        everyone,
-        *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
-        residual=0.0, residual_path={}, overdispersion=covariance_misfit(estimate), alternatives=(), ambiguous=False,
-        verdict="",
-    )  # fmt: skip
+    grouping = _covariance_alone(votes)
     return votes.fitted(model, probability_line=line, separation=separation, number_cut=cut, grouping=grouping)
 
 
@@ -195,6 +184,16 @@ def _less_sure(votes: FitVotes, fitted: Fitted) -> Fitted:
     """Return the fit of labels with the line that its probabilities are printed with."""
     fitted = replace(fitted, calibration=Calibration(1.0, fitted.model.class_balance))
     return replace(fitted, probability_line=label_line(votes, fitted, None))
+
+
+def _covariance_alone(votes: FitVotes) -> Grouping:
+    """Return what there is to keep of a fit that groups nobody: the covariance."""
+    return Grouping(
+        votes.shown_covariance,
+        *(np.zeros((0, 0)), np.zeros(0), np.zeros(0)),
+        residual=0.0, residual_path={}, overdispersion=covariance_misfit(votes.covariance), alternatives=(),
+        ambiguous=False, verdict="",
+    )  # fmt: skip
 
 
 def _without_groups(fitted: Fitted, fits: Fits) -> Callable[[], TreeModel]:
@@ -210,7 +209,7 @@ def _risk(votes: FitVotes, fitted: Fitted, flat: TreeModel) -> Risk:
     evidence = fitted.log_likelihood(table.codes)
     assert fitted.cut is not None
     labels = fitted.decide(fitted.cut.log_odds(fitted, table.codes, evidence))
-    own = expected_accuracy(labels, probabilities(fitted.log_posterior(evidence)), table.counts)
+    own = expected_balanced_accuracy(labels, probabilities(fitted.log_posterior(evidence)), table.counts)
     core = codes_of_voters(merge_copies(table.codes, fitted.model.copy_of), votes.voters)
     of_flat = flat.class_evidence(core).argmax(axis=1)
     by_majority = mean_votes(table.codes)

@@ -378,11 +378,7 @@ def averaged(log_likelihoods: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         mean = np.mean([np.tanh((part[:, 1] - part[:, 0]) / 2) for part in log_likelihoods], axis=0)
         ratio = 2 * np.arctanh(mean.clip(-1 + 1e-15, 1 - 1e-15))
         return np.stack([np.zeros(len(ratio)), ratio], axis=1)
-    posteriors = []
-    for part in log_likelihoods:
-        joint = np.exp(part - part.max(axis=1, keepdims=True))
-        posteriors.append(joint / joint.sum(axis=1, keepdims=True))
-    logarithm = log_rates(np.mean(posteriors, axis=0))
+    logarithm = log_rates(np.mean([probabilities(part) for part in log_likelihoods], axis=0))
     return logarithm - logarithm[:, :1]
 
 

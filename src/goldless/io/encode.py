@@ -13,7 +13,7 @@ from goldless.errors import VotesError
 from goldless.io.arrays import LabelTable, table_of
 from goldless.io.files import as_votes
 from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
-from goldless.kernels.sparse import SparseCodes, first_vote
+from goldless.kernels.sparse import first_vote, recoded
 from goldless.votes.alphabet import MISSING, TOO_EARLY, UNKNOWN, Alphabet, LabelRules, NewLabels, listed, short_repr
 from goldless.votes.bins import Bins, NumberAlphabet
 from goldless.votes.kinds import NumberRules
@@ -186,8 +186,7 @@ def _reencode(votes: Votes, alphabet: Alphabet) -> Votes:
         place = f"row {row}, {votes.voter_name(column)}"
         raise alphabet.unknown(votes.classes[strange[0]], place, row=row, column=column)
     code_of[code_of == UNKNOWN] = MISSING
-    recoded = codes.recoded(code_of) if isinstance(codes, SparseCodes) else code_of[codes]
-    return replace(votes, codes=recoded, classes=alphabet.values)
+    return replace(votes, codes=recoded(codes, code_of), classes=alphabet.values)
 
 
 def encode_truth(y: ArrayLike, votes: Votes) -> NDArray[np.int8]:

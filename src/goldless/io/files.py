@@ -24,7 +24,6 @@ from goldless.io.readers.base import (
     Progress,
     Read,
     Reader,
-    ReaderOptions,
     Roles,
     damaged,
     empty_file,
@@ -36,12 +35,19 @@ from goldless.io.readers.columns import column_of, duplicated
 from goldless.io.readers.presets import Preset
 from goldless.io.readers.records import table_of_records, unnested
 from goldless.io.readers.registry import all_presets, choose, named, sniff
-from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, label_title, long_roles, names_items, plain_title
+from goldless.io.roles import (
+    ROW_NUMBERS,
+    ReadOptions,
+    check_names,
+    label_title,
+    long_roles,
+    names_items,
+    plain_title,
+    rules_said,
+)
 from goldless.io.tables import VotesFile, votes_of
 from goldless.io.triples import roles_by_content
-from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes
-from goldless.votes.kinds import NumberRules
-from goldless.votes.long import REPEATS
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules
 from goldless.votes.votes import Votes
 
 VotesFileError = VotesError  # its name in the first edition
@@ -56,6 +62,7 @@ _NO_VOTES = {
 }
 _TABLES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".xlsx")
 _TRUTH_FILE = re.compile(r"(^|[^a-z])(truth|gold|gt|ground_?truth)$", re.IGNORECASE)
+_NO_TABLE = "tables that differ in their columns"
 _MOST_FILES = 10_000
 _ROWS_TO_JUDGE = 100_000  # whether each is one vote
 
@@ -156,23 +163,12 @@ def read_votes(
     ...             {"q": 2, "judge": "a", "verdict": "good"}], item="q").how
     "Read as records, long ('q', 'judge', 'verdict'): 3 votes of 2 voters on 2 items."
     """
-    if pairs not in ("agree", "games"):
-        raise ValueError(f"pairs must be 'agree' or 'games', got {pairs!r}")
-    numbers = NumberRules.of(kind, lower_is_positive, positive_from)
-    listed = None if classes is None else as_classes(list(classes))
-    rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
-    reader = ReaderOptions(
-        delimiter, header, encoding, table, question, pairs, every_call, truth, Roles(item, voter, label), progress
+    rules = rules_said(kind, lower_is_positive, positive_from, classes, missing, positive)
+    options = ReadOptions(
+        *(delimiter, header, encoding, table, question, pairs, every_call, truth, item, voter, label, progress),
+        *(rules, id_column, frozenset(ignore), format, repeats),
     )
-    if repeats not in REPEATS:
-        raise ValueError(f"repeats must be one of {REPEATS}, got {repeats!r}")
-    options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader, repeats)
     return read_table(source, options)
-
-
-def labels_of(missing: Any) -> tuple:
-    """Return labels from one label or several."""
-    return (missing,) if isinstance(missing, str | int | float) else tuple(missing)
 
 
 def read_table(source: Any, options: ReadOptions) -> VotesFile:
@@ -278,25 +274,21 @@ def _unzipped(file: File) -> list[File]:
 def open_with(reader: Reader, files: Sequence[File], root: str, options: ReadOptions) -> Read:
     """Read files with a reader; several tables are parts of one, or one voter each."""
     if len(files) == 1 or reader.together:
-        return reader.open(files, options.reader)
+        return reader.open(files, options)
     if reader.name in ("csv", "parquet", "feather", "excel", "json"):
         return _read_folder(reader, files, root, options)
-    names = ", ".join(Path(file.name).name for file in files[:4]) + (", ..." if len(files) > 4 else "")
-    raise VotesError(
-        *("several", f"{root} holds {len(files)} files of {reader.title}: {names}", "name-file", {"file": root}),
-        first=files[0].name,
-    )
+    raise _which_file(files, root, f"files of {reader.title}")
 
 
 def _read_folder(reader: Reader, files: Sequence[File], root: str, options: ReadOptions) -> Read:
     """Read a folder of tables: one a voter, each with names of items and votes; or parts of one table."""
     files = [file for file in files if not file.stem.lower().startswith("sample_submission")]
     try:
-        reads = [(file, reader.open([file], options.reader)) for file in files]
+        reads = [(file, reader.open([file], options)) for file in files]
     except VotesError as error:
         if error.kind != "one-column":
             raise
-        raise _different_tables(files, root) from None
+        raise _which_file(files, root, _NO_TABLE) from None
     tables = [read.table for _, read in reads]
     names = [table.column_names for table in tables]
     same = all(title == names[0] for title in names)
@@ -308,19 +300,14 @@ def _read_folder(reader: Reader, files: Sequence[File], root: str, options: Read
         return _one_voter_a_file(reads, item, votes)
     if same and len(names[0]) > 2:
         return _stacked(reads, root)
-    raise _different_tables(files, root)
+    raise _which_file(files, root, _NO_TABLE)
 
 
-def _different_tables(files: Sequence[File], root: str) -> VotesError:
-    """Return the error of a folder whose tables have nothing in common."""
+def _which_file(files: Sequence[File], root: str, what: str) -> VotesError:
+    """Return the error of files of which one must be named."""
     names = ", ".join(Path(file.name).name for file in files[:4]) + (", ..." if len(files) > 4 else "")
-    return VotesError(
-        "several",
-        f"{root} holds {len(files)} tables that differ in their columns: {names}",
-        "name-file",
-        {"file": root},
-        first=files[0].name,
-    )
+    seen = f"{root} holds {len(files)} {what}: {names}"
+    return VotesError("several", seen, "name-file", {"file": root}, first=files[0].name)
 
 
 def _stacked(reads: Sequence[tuple[File, Read]], root: str) -> Read:
@@ -437,11 +424,11 @@ def _apply_preset(read: Read, options: ReadOptions, name: str) -> tuple[Read, st
     """Return what was read with the roles of a kind of table that its columns show, and the name of that kind."""
     asked = None if options.format is None else named(options.format)
     if isinstance(asked, Preset):
-        return asked.read(read, options.reader, name), asked.name
+        return asked.read(read, options, name), asked.name
     if read.roles is None and options.format is None and not options.names_columns:
         preset = preset_for(read.table.column_names)
         if preset is not None:
-            return preset.read(read, options.reader, name), preset.name
+            return preset.read(read, options, name), preset.name
     return read, ""
 
 
@@ -455,7 +442,7 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
     if not options.names_columns:
         read = _one_field(_without_row_numbers(read), name)
     read, preset = _apply_preset(read, options, name)
-    if read.roles is None and options.reader.question is not None:
+    if read.roles is None and options.question is not None:
         raise VotesError("unknown-column", f"{name} was read as {read.how}, which holds no questions to choose from")
     if read.roles is None:
         check_names(read.table.column_names, options, name)

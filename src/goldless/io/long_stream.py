@@ -135,7 +135,7 @@ class LongTable:
         how = (
             f"Read as {files.how}, long ({files.roles.item!r}, {files.roles.voter!r}, {files.roles.label!r}), merged "
             f"by item: {self.names.n_said:,} votes of {len(voters):,} voters on {self.merged.n_items:,} items"
-            + truth_words(None if files.options.truth is None else Column(files.options.truth, np.empty(0, int), []))
+            + truth_words(files.options.truth)
             + "."
         )
         how = with_changes(how, self.merged.n_changed, files.options, "the most frequent")

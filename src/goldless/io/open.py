@@ -14,19 +14,16 @@ from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError, warn_user
 from goldless.io.encode import alphabet_of_blocks, columns_of, encode_by_bins, encode_in, in_order_of, policy
-from goldless.io.files import labels_of, read_table
+from goldless.io.files import read_table
 from goldless.io.long_stream import LongInput, long_source
 from goldless.io.numbers import alphabet_of_levels, kinds_of_block, levels_of_blocks
-from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.stream import FileVotes, LongFiles, TableReader, understand
-from goldless.io.roles import ReadOptions
+from goldless.io.roles import ReadOptions, rules_said
 from goldless.kernels.sparse import dense_codes
 from goldless.kernels.threads import ordered_stream
-from goldless.votes.alphabet import Alphabet, LabelRules, as_classes
+from goldless.votes.alphabet import Alphabet, LabelRules
 from goldless.votes.bins import Bins, NumberAlphabet
 from goldless.votes.engine import StreamEngine
-from goldless.votes.kinds import NumberRules
-from goldless.votes.long import REPEATS
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.sketch import MEMORY_LIMIT
 from goldless.votes.source import GrowingAlphabet, Passes, VoteSource
@@ -120,8 +117,6 @@ class VoteStream:
         client: Any = None,
         progress: Callable[[float], None] | None = None,
     ):
-        if repeats not in REPEATS:
-            raise ValueError(f"repeats must be one of {REPEATS}, got {repeats!r}")
         if batch_rows < 1 or memory_limit < 0:
             raise ValueError("batch_rows must be at least 1 and memory_limit at least 0.")
         self.source = source
@@ -130,13 +125,11 @@ class VoteStream:
         self._progress = progress
         self._told = False
         self._merged: Any = None
-        numbers = NumberRules.of(kind, lower_is_positive, positive_from)
-        listed = None if classes is None else as_classes(list(classes))
-        rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
-        roles = Roles(item, voter, label)
-        reader = ReaderOptions(delimiter, header, encoding, table, question, pairs, every_call, truth, roles)
-        ignored = frozenset(ignore)
-        self._options = ReadOptions(item, voter, label, id_column, truth, ignored, rules, format, reader, repeats)
+        rules = rules_said(kind, lower_is_positive, positive_from, classes, missing, positive)
+        self._options = ReadOptions(
+            *(delimiter, header, encoding, table, question, pairs, every_call, truth, item, voter, label, None),
+            *(rules, id_column, frozenset(ignore), format, repeats),
+        )
         self._reader = TableReader(batch_rows, delimiter, header, encoding)
 
     def __repr__(self) -> str:

@@ -16,8 +16,9 @@ from goldless.errors import Note, VotesError
 from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
 from goldless.plain import is_number
-from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, listed
-from goldless.votes.kinds import JUDGED_ITEMS, are_in_order, judge_labels, ranks_as_codes
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, as_classes, listed
+from goldless.votes.kinds import JUDGED_ITEMS, NumberRules, are_in_order, judge_labels, ranks_as_codes
+from goldless.votes.long import REPEATS
 from goldless.words import nearest
 
 _ITEM_NAMES = (
@@ -68,24 +69,35 @@ _MOST_WORDS = 1000  # distinct values of a column that are compared with those o
 
 
 @dataclass(frozen=True)
-class ReadOptions:
+class ReadOptions(ReaderOptions):
     """What a user may say about votes; see :func:`goldless.read_votes`."""
 
-    item: str | None = None
-    voter: str | None = None
-    label: str | None = None
-    id_column: str | None = None
-    truth: str | None = None
-    ignore: frozenset[str] = frozenset()
     rules: LabelRules = field(default_factory=LabelRules)
+    id_column: str | None = None
+    ignore: frozenset[str] = frozenset()
     format: str | None = None
-    reader: ReaderOptions = field(default_factory=ReaderOptions)
     repeats: str = "refuse"
+
+    def __post_init__(self) -> None:
+        if self.pairs not in ("agree", "games"):
+            raise ValueError(f"pairs must be 'agree' or 'games', got {self.pairs!r}")
+        if self.repeats not in REPEATS:
+            raise ValueError(f"repeats must be one of {REPEATS}, got {self.repeats!r}")
 
     @property
     def names_columns(self) -> bool:
         """Whether the user said which columns are which."""
         return any((self.item, self.voter, self.label, self.id_column))
+
+
+def rules_said(
+    kind: Any, lower_is_positive: Any, positive_from: float | None, classes: Any, missing: Any, positive: Any
+) -> LabelRules:
+    """Return what a user says about the labels or numbers of a source; ``missing`` is one label or several."""
+    numbers = NumberRules.of(kind, lower_is_positive, positive_from)
+    listed = None if classes is None else as_classes(list(classes))
+    missing = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
+    return LabelRules(listed, missing, positive, numbers=numbers)
 
 
 def check_names(names: Collection[str], options: ReadOptions, name: str) -> None:

@@ -27,7 +27,7 @@ from goldless.io.roles import (
     short,
     wide_roles,
 )
-from goldless.kernels.sparse import Codes, SparseCodes, first_vote
+from goldless.kernels.sparse import Codes, first_vote, recoded
 from goldless.votes.alphabet import (
     MAX_CLASSES,
     MAYBE_MISSING,
@@ -219,7 +219,7 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     how = (
         f"Read as {table.how}, wide: {n_items:,} items (rows) x {len(voters):,} voters (columns)"
         + (f", items named by column {short(items.name)!r}" if items is not None else "")
-        + truth_words(truth)
+        + truth_words(None if truth is None else truth.name)
         + "."
     )
     ids = None if items is None else items.at_rows()
@@ -293,7 +293,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     truth = None if truth_title is None else _of_items(column_of(truth_title, table[truth_title], name), item, name)
     how = (
         f"Read as {read.how}, long ({item.name!r}, {voter.name!r}, {label.name!r}): {int(said.sum()):,} votes of "
-        f"{n_voters:,} voters on {n_items:,} items{truth_words(truth)}."
+        f"{n_voters:,} voters on {n_items:,} items{truth_words(truth_title)}."
     )
     names = [str(value) for value in voter.values]
     ids = np.array([*item.values, None], dtype=object)[:-1]
@@ -433,9 +433,9 @@ def _of_items(truth: Column, item: Column, name: str) -> Column:
     return Column(truth.name, of_item, truth.values)
 
 
-def truth_words(truth: Column | None) -> str:
+def truth_words(title: str | None) -> str:
     """Say in which column the truth is, if there is one."""
-    return f"; truth in {truth.name.strip()!r}, for scoring only" if truth is not None else ""
+    return "" if title is None else f"; truth in {title.strip()!r}, for scoring only"
 
 
 # -- from labels to codes -----------------------------------------------------------------------------------
@@ -480,12 +480,9 @@ class _Draft:
                     where = f"row {row}, column {voter!r}"
                     error = alphabet.unknown(self.labels[position], where, row=row, column=voter)
                     raise error.within(name, file=name)
-        codes: Codes
-        if isinstance(self.positions, SparseCodes):
-            codes = self.positions.recoded(code_of)
-        else:
-            codes = code_of[self.positions]
-        votes = Votes(codes, alphabet.values, np.array(self.voters, dtype=object), self.items)
+        votes = Votes(
+            recoded(self.positions, code_of), alphabet.values, np.array(self.voters, dtype=object), self.items
+        )
         truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
         notes = list(self.notes)

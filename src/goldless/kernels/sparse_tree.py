@@ -123,12 +123,6 @@ class SparseTree:
         ordered_map(fill, row_chunks(len(codes), _CHUNK_ROWS))
         return out
 
-    def latent_posterior(self, codes: SparseCodes) -> NDArray[np.float64]:
-        """Return Pr(alpha = a | all votes) of the groups that have a latent, shape (n_rows, n_latents, n_latent)."""
-        cells, out = self._cells(codes), np.empty((len(codes), *self.rates.shape[:2]))
-        _latents(codes.starts, cells, self.log_votes, self.latent_of, self.rates, self.log_prior, self.n_symbols, out)
-        return out
-
     def _cells(self, codes: SparseCodes) -> NDArray[np.uint32]:
         if codes.n_voters != len(self.latent_of) or codes.symbols.max(initial=0) >= self.n_symbols:
             raise ValueError(
@@ -336,34 +330,6 @@ def _to_shares(hub):
     for state in range(hub.size):
         hub[state] /= total
     return top + np.log(total)
-
-
-@compiled
-def _latents(starts, cells, log_votes, latent_of, rates, log_prior, n_symbols, out):
-    n_latents, n_latent, n_states = rates.shape
-    slot, touched = np.full(n_latents, -1), np.zeros(n_latents, dtype=np.int64)
-    evidence, mixed = np.empty((n_latents, n_latent)), np.empty((n_latents, n_states))
-    hub = np.empty(n_states)
-    for row in range(starts.size - 1):
-        for state in range(n_states):
-            hub[state] = log_prior[state]
-        n_touched = _read_row(
-            starts[row], starts[row + 1], cells, log_votes, latent_of, rates, n_symbols, slot, touched, evidence,
-            mixed, hub,
-        )  # fmt: skip
-        _to_shares(hub)
-        for latent in range(n_latents):
-            for a in range(n_latent):
-                out[row, latent, a] = 0.0
-                for state in range(n_states):
-                    out[row, latent, a] += hub[state] * rates[latent, a, state]
-        for place in range(n_touched):
-            latent = touched[place]
-            for a in range(n_latent):
-                share = 0.0
-                for state in range(n_states):
-                    share += hub[state] * rates[latent, a, state] * evidence[place, a] / mixed[place, state]
-                out[row, latent, a] = share
 
 
 @compiled

@@ -322,6 +322,11 @@ def dash_is_label(labels: Iterable) -> bool:
     return len(texts) == 1 or any(text and not text.strip("+") for text in texts)
 
 
+def codes_of(labels: ArrayLike, classes: NDArray) -> NDArray[np.int64]:
+    """Return the codes of labels that are all among some classes."""
+    return Alphabet(classes).codes(np.asarray(labels)).astype(np.int64)
+
+
 def is_missing(label: Any) -> bool:
     """Whether a label is None, NaN, NaT or NA."""
     if label is None:

@@ -86,13 +86,13 @@ class NumberRules:
 NOTHING_SAID = NumberRules()
 
 
-def column_of(voter: Any, voters: NDArray | None, n_voters: int) -> int:
-    """Return the column of a voter given by name or by number."""
+def column_of(voter: Any, voters: NDArray | None, n_voters: int, why: str = "") -> int:
+    """Return the column of a voter given by name or by number; ``why`` says in an error what it was named for."""
     if voters is not None and voter in (names := list(voters)):
         return names.index(voter)
     if isinstance(voter, int | np.integer) and not isinstance(voter, bool) and 0 <= voter < n_voters:
         return int(voter)
-    raise ValueError(f"there is no voter {voter!r} among the {n_voters} columns")
+    raise ValueError(f"there is no voter {voter!r}{why} among the {n_voters} columns")
 
 
 def judge_labels(labels: Iterable, codes_of_classes: bool) -> str:

@@ -50,9 +50,7 @@ def column_of(title: str, chunked: Any, name: str) -> Column:
         raise nested_column(title, kind, name)
     if pa.types.is_dictionary(kind) and isinstance(chunked, pa.ChunkedArray) and chunked.num_chunks > 1:
         chunked = chunked.unify_dictionaries()
-    array = chunked.combine_chunks() if isinstance(chunked, pa.ChunkedArray) else chunked
-    if isinstance(array, pa.ChunkedArray):  # no chunk at all
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    array = whole_array(chunked)
     encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
     raw = encoded.indices
     raw = raw.fill_null(-1) if raw.null_count else raw
@@ -69,6 +67,14 @@ def column_of(title: str, chunked: Any, name: str) -> Column:
     code_of = np.full(len(used), -1, dtype=np.int32)
     code_of[:-1][used[:-1]] = lookup
     return Column(title, code_of[positions], values)
+
+
+def whole_array(column: Any) -> Any:
+    """Return a column, which may be in chunks, as one array."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):  # no chunk at all
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    return array
 
 
 def _distinct(dictionary: Any) -> tuple[list, NDArray[np.int32]]:

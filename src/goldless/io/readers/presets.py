@@ -66,8 +66,8 @@ def _with_left_out(read: Read, left: Sequence[str], why: str) -> tuple[Note, ...
 
 def _one(found: Sequence[str], what: str, name: str, options: ReaderOptions) -> str:
     """Return the column that the user asked for, or the only one."""
-    if options.roles.label in found:
-        return str(options.roles.label)
+    if options.label in found:
+        return str(options.label)
     if options.question is not None:
         for title in found:
             if title == options.question or title.rpartition(":")[2].rpartition(".")[2] == options.question:

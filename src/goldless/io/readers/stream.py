@@ -32,7 +32,7 @@ from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import Layout, bad_encoding, bad_text, layout_of, long_line
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
-from goldless.io.tables import doubtful_labels, wide_alphabet
+from goldless.io.tables import doubtful_labels, truth_words, wide_alphabet
 from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import NumberAlphabet
@@ -207,6 +207,15 @@ def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Pie
     return pieces
 
 
+def _stated_rows(pieces: list[Piece]) -> int | None:
+    """Return how many rows pieces say they have; None if they do not say it."""
+    if pieces[0].kind != "parquet":
+        return None
+    from pyarrow import parquet
+
+    return sum(parquet.read_metadata(piece.path).num_rows for piece in pieces)
+
+
 @dataclass(frozen=True, eq=False)
 class FileVotes:
     """A file or folder of votes whose columns have been understood."""
@@ -225,11 +234,7 @@ class FileVotes:
     @property
     def n_rows(self) -> int | None:
         """Number of rows, if the files say so."""
-        if self.pieces[0].kind != "parquet":
-            return None
-        from pyarrow import parquet
-
-        return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
+        return _stated_rows(self.pieces)
 
     def tables(self, rules: LabelRules) -> Iterator[Any]:
         """Yield the votes of numbers, a table for each record batch."""
@@ -280,10 +285,9 @@ class LongFiles:
     @property
     def n_lines(self) -> int:
         """Number of lines; about, if the files do not say it."""
-        if self.pieces[0].kind == "parquet":
-            from pyarrow import parquet
-
-            return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
+        stated = _stated_rows(self.pieces)
+        if stated is not None:
+            return stated
         sizes = (os.path.getsize(p.path) * (_UNPACKED if packing_of(p.path) else 1) for p in self.pieces)
         return sum(size // _BYTES_OF_A_LINE for size in sizes)
 
@@ -344,7 +348,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         + (f" in {n_files:,} files" if n_files > 1 else "")
         + f", wide, in batches: {len(voters):,} voters (columns)"
         + (f", items named by column {items.name!r}" if items is not None else "")
-        + (f"; truth in {options.truth!r}, for scoring only" if options.truth is not None else "")
+        + truth_words(options.truth)
         + "."
     )
     return FileVotes(
