@@ -71,10 +71,10 @@ class LatentSML(VoteEstimator):
         balance are those of all candidate items, seen or not; ``unseen_`` says how many there are. Two classes and
         four voters are needed. Without it such votes give far too low specificities and too many positive items.
     missing, positive : label, optional
-        A label that means "no vote", and the label to call positive.
+        A label that means "no vote", and the label to call positive, also of words that stand beside numbers.
     classes : array-like of label, optional
         Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
+        (negative, positive), by default 0 and 1; with ``kind="ordinal"`` words are grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
         numbers" in the documentation). "auto" looks at them.

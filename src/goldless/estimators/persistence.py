@@ -55,7 +55,15 @@ _MOST_TEMPER = 1e6  # far beyond what a fit gives; log-odds times this are finit
 _SUM_TOLERANCE = 1e-6
 _MOST_TEXT = 1 << 28  # bytes of an array of names: one long name makes all others as long
 # of arrays: c classes, m voters, s symbols, k voters that were compared
-_SHAPES = {"classes": "c", "voters": "m", "tie_order": "c", "informative": "m", "recall": "mc", "symbol_share": "ms"}
+_SHAPES = {
+    "classes": "c",
+    "voters": "m",
+    "tie_order": "c",
+    "seldom": "c",
+    "informative": "m",
+    "recall": "mc",
+    "symbol_share": "ms",
+}
 _SHAPES_OF_GROUPING = {"covariance": "kk", "v_on": "m", "v_off": "m", "compared": "k"}
 _LARGEST = float(np.finfo(float).max)  # of a number that is not in an array
 

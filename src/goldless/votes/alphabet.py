@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.kernels.threads import ordered_map, row_chunks
-from goldless.plain import plain
-from goldless.votes.kinds import NOTHING_SAID, NumberRules
+from goldless.plain import is_number, plain
+from goldless.votes.kinds import NOTHING_SAID, NumberRules, refuse_code_of_nothing
 
 MISSING = -1
 UNKNOWN = -2  # a label that is neither a class nor missing; never leaves the rooms that read votes
@@ -25,6 +25,7 @@ MISSING_TOKENS = frozenset(
         *("#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "abstain", "Abstain", "ABSTAIN"),
     }
 )
+_TEXT_OF_NOTHING = frozenset({"NaN", "nan", "<NA>", "NA", "N/A", "n/a", "NaT", "None", "NULL", "null"})
 DASHES = frozenset({"-", "--", "\u2013", "\u2014"})  # no vote, unless :func:`dash_is_label`
 MAYBE_MISSING = frozenset(  # words that may be a class, and may mean that there is no vote
     {
@@ -120,6 +121,8 @@ class LabelRules:
         else:
             found = [label for label in dict.fromkeys(labels) if not draft.means_missing(label)]
             values = sorted_labels(_joined(as_read(found)) if text else found, place)
+            if not self.numbers.are_labels and all(isinstance(v, Number) and not isinstance(v, bool) for v in values):
+                refuse_code_of_nothing(values, are_labels=True)
             _check_found(values, place)
         return replace(draft, values=as_classes(self.ordered(values, draft)))
 
@@ -477,12 +480,22 @@ def _check_found(labels: list, place: Place) -> None:
         )
     spelt: dict[str, str] = {}
     for label in labels:
-        if isinstance(label, str) and (other := spelt.setdefault(label.casefold(), label)) != label:
+        if isinstance(label, str) and (other := spelt.setdefault(" ".join(label.casefold().split()), label)) != label:
+            what = "capital letters" if label.casefold() == other.casefold() else "capital letters or blanks"
             raise VotesError(
                 "spelling",
-                f"The labels {short_repr(other)} and {short_repr(label)} differ in capital letters only",
+                f"The labels {short_repr(other)} and {short_repr(label)} differ in {what} only",
                 "spelling",
                 {"label": plain(label)},
+            )
+    for label in labels:
+        if isinstance(label, str) and (not label.strip() or label.strip() in _TEXT_OF_NOTHING):
+            raise VotesError(
+                "text-of-nothing",
+                f"The label {short_repr(label)}{place(label)} may mean that there is no vote",
+                "text-of-nothing",
+                {"label": plain(label)},
+                word=repr(plain(label)),
             )
 
 
@@ -491,7 +504,7 @@ def _check_number(labels: list) -> None:
         raise VotesError(
             "too-many-labels",
             f"The votes hold at least {len(labels)} different labels, such as {listed(labels)}",
-            "scores",
+            "scores" if all(map(is_number, labels)) else "names-among-labels",
         )
 
 
