@@ -177,6 +177,20 @@ def test_known_labels_move_the_labels_of_other_items():
     assert np.mean(gains) > 0
 
 
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_labels_of_doubtful_items_do_not_decide_all_others(seed):
+    """Against the model on half of the doubtful items, most of one class: all others were given that class."""
+    X, _ = gl.simulate_votes(300, groups=[1] * 40, group_accuracy=(0.55, 0.75), random_state=seed)
+    model = fit(X)
+    before, doubtful = model.predict(X), np.argsort(np.abs(model.decision_function(X)))[:120:3]
+    known = {int(row): -int(before[row]) if place % 2 else 1 for place, row in enumerate(doubtful)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.VotesWarning)
+        after = gl.LatentSML().fit(X, anchors=known).predict(X)
+    others = np.setdiff1d(np.arange(300), doubtful)
+    assert (after[others] == before[others]).mean() > 0.9
+
+
 @pytest.mark.real_data
 @pytest.mark.parametrize(("name", "most"), [("magic_1", 17.3), ("magic_2", 17.4), ("magic_3", 17.7)])
 def test_magic(data_folder, name, most):

@@ -13,7 +13,8 @@ from goldless.diagnosis.compare import holm
 from goldless.diagnosis.goodness import fit_pvalue
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.intervals import interval
-from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, shared_doubt, single_accuracies
+from goldless.diagnosis.worth import one_more, shared_doubt, single_accuracies
+from goldless.fitting.risk import expected_balanced_accuracy
 from goldless.fitting.solve import fit_groups
 from goldless.maths.correlations import class_correlations, effective_votes, uniqueness, within_class_correlations
 from goldless.maths.em import Dirichlet

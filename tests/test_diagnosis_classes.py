@@ -11,7 +11,8 @@ import pytest
 import goldless as gl
 from goldless.diagnosis import information
 from goldless.diagnosis.information import PatternScores
-from goldless.diagnosis.worth import expected_balanced_accuracy, single_accuracies
+from goldless.diagnosis.worth import single_accuracies
+from goldless.fitting.risk import expected_balanced_accuracy
 from goldless.maths.fit_test import ResidualTest
 from goldless.votes.rows import PatternTable
 from test_diagnosis import fit, quick, random_tree

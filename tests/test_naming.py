@@ -10,8 +10,17 @@ import pytest
 
 import goldless as gl
 from goldless.cli import main
+from goldless.cli.display import rendered
+from goldless.cli.screens import inspect_screen
+from goldless.diagnosis.reference_class import reference_class
 from goldless.families import all_of_one, families_of, shared_family
 from goldless.maths.structure.partitions import groups_of_two_or_more
+
+
+def fit(X, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.VotesWarning)
+        return gl.LatentSML(**options).fit(X)
 
 
 def crowd(seed, m=20, n=300, k=5):
@@ -253,6 +262,17 @@ def diagnosed_of(X):
         return gl.diagnose(gl.LatentSML().fit(X), X, resamples=0)
 
 
+def test_a_model_that_looks_for_no_groups_does_not_say_that_they_cannot_be_told():
+    X, _ = gl.simulate_votes(3_000, groups=[4] + [1] * 8, random_state=0)
+    assert diagnosed_of(X).groups == ((0, 1, 2, 3),)
+    for model in (gl.DawidSkene(), gl.LatentSML(structure="independent")):
+        found = gl.diagnose(model.fit(X), X, resamples=0)
+        assert found.groups == ()
+        assert found.dependence == (
+            "The 12 voters share more than independent ones would, and this model looks for no groups."
+        )
+
+
 def test_groups_that_were_given_do_not_reject_independence():
     X, _ = gl.simulate_votes(500, groups=[1] * 8, group_accuracy=(0.7, 0.8), random_state=4)
     model = gl.LatentSML(structure=[0, 0, 0, 1, 2, 3, 4, 5]).fit(X)
@@ -271,6 +291,52 @@ def test_the_voter_with_the_highest_estimate_is_never_one_that_is_worse_than_cha
         assert low <= best.balanced_accuracy <= high
 
 
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "numbers"])
+def test_the_voter_with_the_highest_estimate_has_one_interval(kind):
+    """As a way to label and in the table of voters, on paper and for programs; its copy has it too."""
+    rng = np.random.default_rng(3)
+    if kind == "numbers":
+        X = rng.integers(0, 2, (400, 1)) + rng.normal(0, 1, (400, 6))
+    else:
+        n_classes = 2 if kind == "two classes" else 3
+        X, _ = gl.simulate_votes(600, groups=[1] * 8, n_classes=n_classes, random_state=1)
+        X = np.column_stack([X, X])
+    model = fit(X)
+    found = gl.diagnose(model, X, resamples=0)
+    best = found.expectation("voter thought best")
+    same = [best.column] if kind == "numbers" else [best.column % 8, best.column % 8 + 8]
+    for voter in same:
+        assert found.balanced_accuracy[voter] == pytest.approx(best.balanced_accuracy)
+        assert found.balanced_accuracy_interval[voter] == pytest.approx(best.interval)
+    others = reference_class(2 if kind != "three classes" else 3, kind == "numbers").of_voters(
+        found.balanced_accuracy, np.full(X.shape[1], len(X)), len(found.classes)
+    )
+    rest = np.setdiff1d(np.arange(X.shape[1]), same)
+    np.testing.assert_allclose(found.balanced_accuracy_interval[rest], others[rest])
+    summary = gl.report.summarize(model, X, diagnosis=found)
+    row = next(row for row in summary["answer"]["expected"] if row["method"] == "voter thought best")
+    assert summary["voters"][best.column]["balanced_accuracy_interval"] == row["interval"]
+
+
+def test_the_best_voter_with_gaps_has_the_interval_of_the_items_it_votes_on_and_its_gaps_are_said():
+    X, _ = gl.simulate_votes(1000, groups=[1] * 8, random_state=1)
+    X[::40] = 0  # an item in forty
+    X[::40, 1:4] = 1
+    model = fit(X, missing=0)
+    found = gl.diagnose(model, X, resamples=0)
+    best, majority = found.expectation("voter thought best"), found.expectation("majority vote")
+    own = found.balanced_accuracy[best.column]
+    assert best.balanced_accuracy < own  # it guesses where it does not vote
+    ends = reference_class(2).of_labels("voter thought best", own, majority.balanced_accuracy, 2)
+    assert found.balanced_accuracy_interval[best.column] == pytest.approx(ends)
+    summary = gl.report.summarize(model, X, diagnosis=found)
+    said = f"{best.voter} votes on 98 % of items; the others count as guesses"
+    assert said in rendered(inspect_screen(summary)).replace("\u00a0", " ")
+    assert "votes on 98 % of items; the others count as guesses" in gl.report.render_html(summary).replace(
+        "\u00a0", " "
+    )
+
+
 def test_the_same_labels_have_the_same_figures():
     X, _ = gl.simulate_votes(300, groups=[1, 1, 1], group_accuracy=(0.6, 0.7), random_state=1)
     found = diagnosed_of(X)
@@ -280,6 +346,20 @@ def test_the_same_labels_have_the_same_figures():
     assert combined.balanced_accuracy == pytest.approx(majority.balanced_accuracy)
     assert combined.interval == majority.interval
     assert combined.model_interval == pytest.approx(majority.model_interval)
+
+
+def test_the_card_does_not_say_that_no_echo_was_found_where_independence_is_rejected():
+    """Seven voters of three classes, of whom three share a source: that they share can be told, and not who."""
+    X, _ = gl.simulate_votes(
+        400, groups=[3] + [1] * 4, n_classes=3, missing_rate=0.1, random_state=5, group_accuracy=(0.6, 0.85)
+    )
+    model = fit(X)
+    answer = gl.report.summarize(model, X, resamples=0)["answer"]
+    assert "share more than independent ones would" in answer["headline"]
+    assert answer["in_short"] == "7 voters share errors: whose, cannot be told"
+    X, _ = gl.simulate_votes(400, groups=[1] * 7, random_state=5)
+    answer = gl.report.summarize(fit(X), X, resamples=0)["answer"]
+    assert answer["in_short"] == "7 voters, no echo found"
 
 
 def test_a_panel_has_one_figure_on_every_screen(tmp_path, capsys):

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import goldless as gl
-from goldless.diagnosis.reference_class import log_odds_above_chance, on_scale, reference_class, share_of
-from goldless.fitting.risk import ENOUGH_LABELS, Risk, expected_accuracy
+from goldless.diagnosis.reference_class import log_odds_above_chance, reference_class, share_of
+from goldless.fitting.risk import ENOUGH_LABELS, Risk, expected_balanced_accuracy
+from research.reference_class.table import on_scale
 
 
 def fit(X, **options):
@@ -60,6 +61,19 @@ def test_a_higher_expectation_is_a_higher_interval():
     voters = known.of_voters(np.array([0.6, 0.9, 0.9]), np.array([1000, 1000, 25]), 2)
     assert voters[1, 0] > voters[0, 0]
     assert np.diff(voters[2]) > np.diff(voters[1])  # few votes say less
+
+
+def test_the_sentence_on_real_panels_names_what_its_interval_is_of():
+    """Not the share of the items that are right, which with a rare class is another figure."""
+    X, _ = gl.simulate_votes(1_500, groups=[4] + [1] * 7, group_accuracy=(0.65, 0.9), random_state=2)
+    model = fit(X)
+    summary = gl.report.summarize(model, X, resamples=0)
+    row = summary["answer"]["expected"][0]
+    low, high = (f"{100 * end:.0f}" for end in row["interval"])
+    said = summary["answer"]["on_real_panels"]
+    assert said.startswith(f"The model expects a balanced accuracy of {100 * row['balanced_accuracy']:.1f} %")
+    assert f"on 75 real panels that looked like this it was {low} to {high} %" in said
+    assert "right on" not in said
 
 
 def test_which_class_is_positive_does_not_matter():
@@ -143,10 +157,10 @@ def test_signs_of_a_disaster():
     assert Risk(500, 10, 0.9, 0.3).rank < Risk(500, 10, 0.98, 0.3).rank < Risk(500, 10, 0.98, 0.0).rank
 
 
-def test_expected_accuracy_by_hand():
+def test_expected_balanced_accuracy_by_hand():
     posterior = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
     labels, counts = np.array([0, 1, 1]), np.array([2, 1, 1])
-    assert expected_accuracy(labels, posterior, counts) == pytest.approx((1.8 / 2.5 + 1.3 / 1.5) / 2)
+    assert expected_balanced_accuracy(labels, posterior, counts) == pytest.approx((1.8 / 2.5 + 1.3 / 1.5) / 2)
 
 
 def test_predict_warns_until_ten_labels_are_known():

@@ -14,9 +14,9 @@ import pytest
 
 import goldless as gl
 from goldless.cli import main
-from goldless.diagnosis.worth import expected_balanced_accuracy
 from goldless.fitting.fitted import Alternative
 from goldless.fitting.panels import judge_panels
+from goldless.fitting.risk import expected_balanced_accuracy
 from goldless.report import drawing, render_html, summarize
 from goldless.report.items import because
 from goldless.report.summary import Because
@@ -437,7 +437,7 @@ def test_a_voter_that_votes_on_few_items_is_said_to(capsys, tmp_path):
     row = next(row for row in made.summary["answer"]["expected"] if row["coverage"] is not None)
     voter = next(voter for voter in made.summary["voters"] if voter["name"] == row["detail"])
     assert row["coverage"] == voter["coverage"] < 0.5
-    assert f"votes on {100 * row['coverage']:.1f} % of items; the others count as guesses" in made.html.replace(
+    assert f"votes on {100 * row['coverage']:.0f} % of items; the others count as guesses" in made.html.replace(
         "\u00a0", " "
     )
     file = tmp_path / "votes.csv"

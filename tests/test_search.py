@@ -44,7 +44,7 @@ def test_the_residual_is_the_sum_over_pairs(seed):
     weight = (weight + weight.T) * ~np.eye(7, dtype=bool)
     loading, coupling = rng.normal(size=7), rng.random(7)
     state = Grouping(groups, np.bincount(groups, minlength=7), loading, coupling)
-    data = Covariances(covariance, weight, 0.0)
+    data = Covariances(covariance, weight)
     assert data.refit(state, 0) == pytest.approx(slow_residual(covariance, weight, groups, loading, coupling))
 
 
@@ -57,7 +57,7 @@ def test_the_true_structure_fits_the_population(seed):
     weight = np.ones_like(covariance) - np.eye(10)
     size = np.bincount(model.groups, minlength=10)
     state = Grouping(model.groups.copy(), size, model.v_on.copy(), np.where(size > 1, 0.7, 1.0))
-    assert Covariances(covariance, weight, 0.0).refit(state, 3000, 1e-12) < 1e-6
+    assert Covariances(covariance, weight).refit(state, 3000, 1e-12) < 1e-6
 
 
 @pytest.mark.parametrize("sizes", [[5] + [1] * 15, [6, 4, 3] + [1] * 12, [8] + [1] * 12])
@@ -309,7 +309,7 @@ def test_what_votes_cannot_tell_apart(n_voters, rng):
         size = np.bincount(row, minlength=n_voters)
         loading = np.sqrt(np.abs(covariance).mean()) * np.ones(n_voters)
         start = Grouping(row.copy(), size, loading, np.where(size > 1, 0.7, 1.0))
-        residual[row.tobytes()] = Covariances(covariance, weight, -1.0).refit(start, 20_000, 1e-13)
+        residual[row.tobytes()] = Covariances(covariance, weight).refit(start, 20_000, 1e-13)
     for row in partitions:
         same = {other.tobytes() for other in indistinguishable(row)}
         for other in partitions:

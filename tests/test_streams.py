@@ -888,3 +888,9 @@ def test_a_sample_of_a_stream_with_known_labels(make, monkeypatch):
     np.testing.assert_array_equal(drawn.rows[drawn.model.fitted_.facts.rows], sorted(known))
     assert not set(model.next_to_label(blocks, n=20).rows.tolist()) & set(known)
     np.testing.assert_array_equal(model.fitted_.facts.rows, sorted(known))  # the model itself is as it was
+
+
+@pytest.mark.parametrize("options", [{"pairs": "both"}, {"repeats": "twice"}, {"batch_rows": 0}])
+def test_an_option_that_is_none_is_refused_before_anything_is_read(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
+        gl.VoteStream("nowhere.parquet", **options)

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
 import goldless
-from goldless.diagnosis.reference_class import FILE, VERSION, log_odds_above_chance, on_scale, share_of
+from goldless.diagnosis.reference_class import FILE, VERSION, log_odds_above_chance, share_of
 
 TABLE = Path(goldless.__file__).parent / "diagnosis" / FILE
 LEVEL = 0.9
@@ -65,6 +65,14 @@ class Examples:
         for family in np.unique(self.family):
             out = self.family == family
             yield out, self.take(~out)
+
+
+def on_scale(share: ArrayLike, n_classes: ArrayLike, scale: str) -> NDArray[np.float64]:
+    """Return shares on the scale of a claim: from 0 at chance to 1 ("share"), or as log-odds above chance."""
+    if scale == "log-odds":
+        return log_odds_above_chance(share, n_classes)
+    chance = 1 / np.asarray(n_classes)
+    return (np.asarray(share, dtype=np.float64) - chance) / (1 - chance)
 
 
 def regress(examples: Examples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,22 @@ HINTS = {
     "kind-scores": "{kind:'scores'} takes any numbers; if it means 'no vote', pass it as {missing}",
     "kind-ordinal": "{kind:'ordinal'} takes them for grades",
     "kind-labels": "{kind:'labels'} takes them for names of classes",
+    "which-positive": "{positive:{word}} says that it is this one",
+    "words-missing": "if one means 'no vote', pass it as {missing}",
+    "if-classes": "{kind:'labels'} if they are names of classes",
+    "grades-in-words": "{kind:'ordinal'} with {classes:{column}} takes them for grades in this order",
+    "words-voter": "if it is a voter, pass {kind:{column}}",
+    "mixed-numbers": "if they are votes, pass {kind:{column}}; otherwise name them in {ignore}",
+    "one-class-of-three": "of probabilities of several classes take those of one, such as X[:, :, 1], or the class "
+    "that each voter finds most probable, X.argmax(axis=2)",
+    "text-of-numbers": "pass a frame, a list, or an array of dtype=object",
     "refusal": "{missing:{word}} takes it for no vote, {kind:'labels'} for a class",
+    "code-of-nothing": "{missing:{word}} takes it for no vote, {kind:'labels'} for a class, {kind:'scores'} for a "
+    "number",
+    "counts": "the vote of each voter is needed, in a column of its own",
+    "name-label": "name those that are the votes by {label:{first}}",
+    "text-of-nothing": "{missing:{word}} takes it for no vote; as a class, list it in {classes}",
+    "names-among-labels": "does a column name the items, or hold no votes at all? Leave it out",
     "spelling": "spell them alike, or list the classes in {classes}",
     "one-type": "give all votes as one type",
     "nan-is-missing": "a missing vote is NaN",
@@ -40,6 +56,7 @@ HINTS = {
     "lacking-roles": "name the others by {lacking}",
     "name-array": "name it by {label}",
     "name-truth": "if it holds the truth, pass {truth:{column}}",
+    "tie": "if a tie is no answer, pass {missing:{column}}",
     "if-no-vote": "if it means 'no vote', pass {missing:{column}}",
     "score-truth": "to score against it, pass {truth:{column}}",
     "own-names": "give every voter its own name",
@@ -210,6 +227,16 @@ def warn_user(message: str, category: type[Warning] = VotesWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def warnings_said() -> Iterator[list[str]]:
+    """Yield a list that holds the warnings of the block, as sentences, when it ends."""
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield said
+    said.extend(str(warning.message) for warning in caught)
 
 
 def renamed(old: str, new: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -33,19 +33,19 @@ def is_number(value: Any) -> bool:
 
 
 def plain_tree(value: Any) -> Any:
-    """Turn what an estimator offers into JSON, or leave it out."""
+    """Turn values of this package into JSON; what is no finite number is None."""
     if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
-    elif hasattr(value, "_asdict"):
+        return {entry.name: plain_tree(getattr(value, entry.name)) for entry in fields(value)}
+    if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
         return {str(key): plain_tree(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain_tree(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return value.tolist() if value.dtype.kind in "iufb" and np.isfinite(value).all() else None
     value = plain(value)
-    return value if isinstance(value, str | int | float | bool) or value is None else None
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def interval(ends: Any, digits: int = 4) -> tuple[float, float] | None:

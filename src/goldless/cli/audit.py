@@ -94,7 +94,7 @@ def _draw(options: Options) -> None:
         filled = "labelled.csv" if options.output in (None, "-") else options.output
         sys.stderr.write(
             f"Drew {len(rows)} of {plan.n_items:,} items. Plus or minus {options.within:g} points would take about "
-            f"{needed:,}.\n"
+            f"{needed:,}: a first guess, which the labels of these make better.\n"
             "Fill in the labels from the top, without looking at the votes; leave out no line, and write ? where "
             f"nobody can tell. Then:\n  {program()} audit {same_file(options)} --labels {clean(filled)}\n"
         )
@@ -140,7 +140,7 @@ def _estimate(options: Options) -> None:
 
 
 def _as_json(outcome: gl.AuditOutcome) -> dict[str, Any]:
-    from goldless.diagnosis.result import plain
+    from goldless.plain import plain_tree
 
     return {
         "classes": [str(label) for label in outcome.classes.tolist()],
@@ -148,7 +148,7 @@ def _as_json(outcome: gl.AuditOutcome) -> dict[str, Any]:
         "n_labelled": outcome.n_labelled,
         "n_unsure": outcome.n_unsure,
         "n_wrong": outcome.n_wrong,
-        "value": plain(outcome.value),
-        "interval": plain(outcome.interval),
-        "looks": plain(outcome.looks),
+        "value": plain_tree(outcome.value),
+        "interval": plain_tree(outcome.interval),
+        "looks": plain_tree(outcome.looks),
     }

@@ -62,8 +62,6 @@ def run(options: Options) -> None:
 
 def _combine(options: Options) -> None:
     """Read all votes at once, and write their labels."""
-    import warnings
-
     import numpy as np
 
     from goldless.cli import labels
@@ -71,6 +69,7 @@ def _combine(options: Options) -> None:
     from goldless.cli.labels import explanation_columns
     from goldless.cli.output import write_output
     from goldless.cli.work import class_names, how_of, notes_of, read_and_fit, shown_classes
+    from goldless.errors import warnings_said
     from goldless.io.write_back import Labels, writer_for
     from goldless.io.writing import table_bytes
 
@@ -83,11 +82,9 @@ def _combine(options: Options) -> None:
 
     table, model, warned = read_and_fit(options, check)
     votes = table.votes
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings_said() as said:
         codes, probability = labels.labels_of(options, model, table)
-    warned = [*warned, *(str(warning.message) for warning in caught), *labels.contradictions(codes, probability)]
-    items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
+    warned = [*warned, *said, *labels.contradictions(codes, probability)]
     names = class_names(votes)
     shown = shown_classes(len(names))
     header = [table.item_title, "label", *(f"probability of {name}" for name in names[shown])]
@@ -106,7 +103,7 @@ def _combine(options: Options) -> None:
             facts["warnings"].append(labels.nothing_scored(options.truth))
         else:
             facts["balanced_accuracy"] = score
-    columns = [list(items), [names[code] for code in codes.tolist()], *probability[:, shown].round(4).T.tolist()]
+    columns = [votes.item_names, [names[code] for code in codes.tolist()], *probability[:, shown].round(4).T.tolist()]
     if options.explain:
         more = explanation_columns(model, votes)
         header += list(more)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from goldless.cli.options import Options
-from goldless.cli.small_tables import named_voters, read_rows, voter_names
+from goldless.cli.small_tables import named_voters, read_rows
 from goldless.io.open import VoteStream
 from goldless.votes.source import VoteSource
 from goldless.votes.votes import Votes, find_items
@@ -32,7 +32,7 @@ def facts_of(arguments: Options, votes: Votes | VoteStream) -> dict[str, Any]:
             facts["class_balance"] = class_balance_of(arguments.class_balance, opened.classes.tolist())
     if arguments.trusted is not None:
         facts["trusted"] = (
-            named_voters([arguments.trusted], voter_names(votes))
+            named_voters([arguments.trusted], votes.voter_names)
             if isinstance(votes, Votes)
             else [name.strip() for name in arguments.trusted.split(",") if name.strip()]
         )
@@ -61,8 +61,7 @@ def class_balance_of(given: float | dict[str, float], classes: list) -> float | 
 
 def item_names(votes: Votes) -> list[str]:
     """Return the name of every item: its id, or its number from 1 if the file has none."""
-    items = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
-    return [str(item) for item in items]
+    return [str(item) for item in votes.item_names]
 
 
 def read_anchors(path: str, votes: Votes | VoteSource) -> dict[int, Any]:

@@ -11,10 +11,10 @@ import numpy as np
 import goldless as gl
 from goldless.cli.display import line, show
 from goldless.cli.options import Options
-from goldless.cli.small_tables import voter_names
 from goldless.cli.work import counted_labels, known_facts, print_notes
 from goldless.io.files import VotesFile
 from goldless.report.items import together
+from goldless.votes.alphabet import codes_of
 from goldless.votes.votes import Votes
 from goldless.words import percent, shortened
 
@@ -25,11 +25,10 @@ def labels_of(options: Options, model: Any, table: VotesFile) -> tuple[np.ndarra
     """Return the code of every label and the probabilities of the classes; what is known stays."""
     votes = table.votes
     classes = votes.classes.tolist()
-    code_of = {label: code for code, label in enumerate(classes)}
-    codes = np.array([code_of[label] for label in model.predict(votes).tolist()])
-    probability = model.predict_proba(votes)
+    codes, probability = codes_of(model.predict(votes), votes.classes), model.predict_proba(votes)
     for row, label in known_facts(options, table).get("anchors", {}).items():
-        codes[row], probability[row] = code_of[label], np.eye(len(classes))[code_of[label]]
+        codes[row] = classes.index(label)
+        probability[row] = np.eye(len(classes))[codes[row]]
     return codes, probability
 
 
@@ -127,7 +126,7 @@ def explanation_columns(model: Any, votes: Votes) -> dict[str, list]:
     next; then two columns name these.
     """
     why = model.explain(votes)
-    names = voter_names(votes)
+    names = votes.voter_names
     columns: dict[str, list] = {}
     if votes.n_classes > 2:
         classes = [str(label) for label in votes.classes.tolist()]

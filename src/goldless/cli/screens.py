@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.cli.display import heading, line, program, sentence, table, width
-from goldless.cli.small_tables import voter_names
-from goldless.report.sentences import METHODS
+from goldless.report.sentences import HAS_GAPS, METHODS
 from goldless.votes.votes import Votes
 from goldless.words import cell_width, class_names, clean, listed, p_value, percent, percent_interval, shortened
 
@@ -26,7 +25,7 @@ _SHARES = 6  # classes
 _BY_CLASS_UP_TO = 12  # classes
 _IN_PER_CENT_UP_TO = 3  # classes
 _BROAD = 84  # columns that groups, intervals and recalls of voters take side by side
-_VOTES_ON_ALL = 0.95  # of the items; of a voter with fewer votes it is said
+_VOTES_ON_ALL = 0.95  # of the items; of a panel with a voter that has fewer votes it is said
 _INTERVALS_UP_TO = 6  # classes; with more there is no room for both in two columns
 _ADVISED = {
     "combined": "combined",
@@ -112,7 +111,7 @@ def _expected_table(summary: dict[str, Any]) -> Any:
 
 def _gaps(row: dict[str, Any]) -> str:
     """Say of a voter that is to label all items how few of them it votes on."""
-    if row["coverage"] is None or row["coverage"] >= _VOTES_ON_ALL:
+    if row["coverage"] is None or row["coverage"] >= HAS_GAPS:
         return ""
     name = shortened(clean(row["detail"]))
     return f"{name} votes on {percent(row['coverage'], 0)} of items; the others count as guesses of it."
@@ -372,14 +371,20 @@ def call_lines(summary: dict[str, Any]) -> list[Any]:
     found = f"about {calls['unseen']:,.0f} (95 % interval {low:,.0f} to {high:,.0f})"
     if calls["given"]:
         found = f"{calls['unseen']:,.0f}, as given (the votes say {low:,.0f} to {high:,.0f})"
-    names = [shortened(clean(voter["name"]), 32) for voter in summary["voters"]]
-    width = max(map(cell_width, names))
-    lines = [heading(f"Candidate items that {who} called: {found}"), line(f"  {' ' * width}   sens    PPV")]
+    names = _padded(voter["name"] for voter in summary["voters"])
+    lines = [heading(f"Candidate items that {who} called: {found}")]
+    lines.append(line(f"  {' ' * cell_width(names[0])}   sens    PPV"))
     for name, sensitivity, precision in zip(names, calls["sensitivity"], calls["precision"], strict=True):
-        space = " " * (width - cell_width(name))
-        lines.append(line(f"  {name}{space} {100 * sensitivity:4.0f} % {100 * precision:4.0f} %"))
+        lines.append(line(f"  {name} {100 * sensitivity:4.0f} % {100 * precision:4.0f} %"))
     lines.append(sentence("sens: share of real items that it calls; PPV: share of its calls that are real."))
     return lines
+
+
+def _padded(names: Iterable[str]) -> list[str]:
+    """Return names that fit, all of one width."""
+    short = [shortened(clean(name), 32) for name in names]
+    width = max(map(cell_width, short))
+    return [name + " " * (width - cell_width(name)) for name in short]
 
 
 # -- voters that give numbers --------------------------------------------------------------------------------
@@ -391,16 +396,14 @@ _TWO_CLASSES = 0.95
 
 def number_lines(model: Any, votes: Votes) -> list[Any]:
     """Return a line for each voter, and whether the numbers are of two classes or of one scale."""
-    names = [shortened(clean(name), 32) for name in voter_names(votes)]
-    width = max(map(cell_width, names))
+    names = _padded(votes.voter_names)
     positive = shortened(clean(class_names(model.classes_.tolist(), True)[1]), 20)
     lines = [heading(f"Where each voter turns to {positive} (AUC; share of {positive}, low to high)")]
     facts = zip(names, model.turning_point_, model.direction_, model.auc_, model.severity_, strict=True)
     for (name, point, direction, auc, severity), emission in zip(facts, model.emission_, strict=True):
         turn = "never" if np.isnan(point) else f"{'from' if direction >= 0 else 'below'} {point:.4g}"
         strict = "" if np.isnan(severity) else f"  severity {severity:+.2g}"
-        space = " " * (width - cell_width(name))
-        lines.append(line(f"  {name}{space}  {turn:<12} {auc:.2f}  {_bars(emission)}{strict}"))
+        lines.append(line(f"  {name}  {turn:<12} {auc:.2f}  {_bars(emission)}{strict}"))
     if model.scale_or_classes_ < _TWO_CLASSES:
         lines.append(
             sentence(

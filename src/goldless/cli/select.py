@@ -51,7 +51,7 @@ def run(options: Options) -> None:
 
     from goldless.cli.display import show, write_json, write_text
     from goldless.cli.screens import select_screen
-    from goldless.cli.small_tables import check_costs, families_from, named_voters, read_costs, voter_names
+    from goldless.cli.small_tables import check_costs, families_from, named_voters, read_costs
     from goldless.cli.work import how_of, read_and_fit, summary_of
     from goldless.diagnosis.panel_scale import on_one_scale
     from goldless.families import all_of_one
@@ -65,7 +65,7 @@ def run(options: Options) -> None:
 
     def check(table: VotesFile) -> None:
         """Refuse, before the fit, names and sizes that do not belong to these votes."""
-        names = voter_names(table.votes)
+        names = table.votes.voter_names
         if costs is not None:
             check_costs(options.costs, costs, names)
         for side in ("include", "exclude"):
@@ -74,7 +74,7 @@ def run(options: Options) -> None:
             raise ValueError(f"-k {options.k} is more than the {len(names)} voters there are")
 
     table, model, said = read_and_fit(options, check)
-    names = voter_names(table.votes)
+    names = table.votes.voter_names
     prices = None if costs is None else np.array([costs[name] for name in names])
     free = len(names) - len(forced["exclude"])
     families = families_from(options, names)

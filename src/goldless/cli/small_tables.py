@@ -9,7 +9,6 @@ from pathlib import Path
 
 from goldless.cli.options import Options
 from goldless.families import families_of
-from goldless.votes.votes import Votes
 from goldless.words import nearest
 
 
@@ -90,13 +89,6 @@ def named_voters(given: list[str], names: Iterable[str]) -> list[str]:
                 )
         found += parts
     return list(dict.fromkeys(found))
-
-
-def voter_names(votes: Votes) -> list[str]:
-    """Return the names of the voters, by number where they have none."""
-    if votes.voters is None:
-        return [f"voter {i}" for i in range(votes.n_voters)]
-    return [str(name) for name in votes.voters]
 
 
 # -- families ------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from goldless.cli.labels import print_labelled
 from goldless.cli.options import Options
 from goldless.cli.output import Progress
 from goldless.cli.work import reading_options, simple_method
+from goldless.errors import warnings_said
 from goldless.estimators.latent import LatentSML
 from goldless.io.write_back import writer_for
 from goldless.io.writing import IN_BATCHES, check_ending
@@ -65,17 +65,14 @@ def combine_stream(arguments: Options) -> None:
         with Progress("Counting and fitting", arguments.quiet) as progress:
             options_of_stream = {**reading_options(arguments), "progress": progress.update}
             stream = gl.VoteStream(arguments.file, **options_of_stream, client=client)
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with warnings_said() as of_fit:
                 facts = facts_of(arguments, stream)
                 options["at_least"] = facts.pop("at_least", None)
                 simple = simple_method(arguments)
                 model = LatentSML(**options).fit(stream, **facts) if simple is None else simple.fit(stream)
-        with Progress("Labelling", arguments.quiet), warnings.catch_warnings(record=True) as caught_later:
-            warnings.simplefilter("always")
+        with Progress("Labelling", arguments.quiet), warnings_said() as of_labels:
             written = _write_labels(model, stream, arguments.output, facts.get("anchors"))
-    warned = [str(warning.message) for warning in (*caught, *caught_later)]
-    warned += labels.formulas_in_file(arguments.output)
+    warned = [*of_fit, *of_labels, *labels.formulas_in_file(arguments.output)]
     counts = {str(label): count for label, count in written.by_label.items()}
     n_items, score = sum(counts.values()), written.balanced_accuracy
     if arguments.truth is not None and score is None:

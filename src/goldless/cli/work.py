@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +14,18 @@ from goldless.cli.errors import in_options
 from goldless.cli.facts import facts_of
 from goldless.cli.options import EVERY_VOTER, Options
 from goldless.cli.output import Progress
-from goldless.cli.small_tables import families_from, named_voters, voter_names
+from goldless.cli.small_tables import families_from, named_voters
+from goldless.errors import warnings_said
 from goldless.estimators.dawid_skene import DawidSkene
 from goldless.estimators.latent import LatentSML
 from goldless.estimators.majority import MajorityVote
 from goldless.io.files import VotesFile, read_votes
+from goldless.io.tables import TIES
 from goldless.report import summarize
 from goldless.words import clean
 
 FITTING, CHECKING = "Fitting", "Checking"
-TIES = ("tie", "Tie", "TIE")
+
 _AS_THEY_ARE = (  # options that have the name and the value of the parameter
     *(
         "format",
@@ -63,6 +64,8 @@ def read(arguments: Options) -> VotesFile:
     source: Any = sys.stdin.buffer if arguments.file == "-" else arguments.file
     with Progress("Reading", arguments.quiet) as progress:
         table = read_votes(source, **reading_options(arguments), progress=progress.update)
+    if arguments.tie is not None:  # what ties are was said
+        table = replace(table, notes=tuple(note for note in table.notes if note.hint != "tie"))
     return table.with_ties_halfway(TIES) if arguments.tie == "half" else table
 
 
@@ -75,7 +78,7 @@ def read_and_fit(
         check(table)
     only = getattr(arguments, "only", None)
     if only is not None:
-        names = voter_names(table.votes)
+        names = table.votes.voter_names
         chosen = [names.index(name) for name in named_voters([only], names)]
         table = replace(table, votes=table.votes.of_voters(chosen))
     with Progress(FITTING, arguments.quiet):
@@ -146,10 +149,9 @@ def fit(table: VotesFile, structure: str | None = None, **facts: Any) -> tuple[A
 
 def fit_of(model: Any, table: VotesFile, **facts: Any) -> tuple[Any, list[str]]:
     """Fit an estimator; return it and its warnings as sentences."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings_said() as said:
         model.fit(table.votes, **facts)
-    return model, [str(warning.message) for warning in caught]
+    return model, said
 
 
 def same_file(arguments: Options) -> str:
@@ -189,7 +191,7 @@ def summary_of(
             truth=table.truth,
             panel_size=getattr(arguments, "k", 5),
             panel=panel,
-            families=families_from(arguments, voter_names(table.votes)),
+            families=families_from(arguments, table.votes.voter_names),
             title=getattr(arguments, "title", None) or (Path(table.name).name if arguments.file != "-" else "votes"),
             source=how_of(table),
             warnings=[*notes_of(table), *warned],

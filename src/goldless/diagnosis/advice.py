@@ -67,7 +67,9 @@ def dependence(
         found = f"{grouped} of {panel.votes.n_voters} voters depend on others, in {named}"
         return f"{found}; with so few voters, treat groups as tentative." if few else f"{found}."
     if independence is not None and independence < _REJECTED:
-        return f"The {n_voters} voters share more than independent ones would, but in which groups cannot be told."
+        sought = not panel.groups_unsought
+        told = "but in which groups cannot be told" if sought else "and this model looks for no groups"
+        return f"The {n_voters} voters share more than independent ones would, {told}."
     copies = n_voters < int(panel.fitted.informative.sum())
     found = f"No dependence found among {n_voters} {'different ' * copies}voters"
     if panel.table.n_items < 2 * n_voters:
@@ -142,7 +144,7 @@ def verdict(
         listed += ", all too high, because voters share more than the groups explain"
     at_risk = panel.fitted.at_risk
     if cannot_tell:
-        plain = f"The votes cannot tell how good the labels are: {cannot_tell[0]}."
+        plain = unanswered(cannot_tell[0])
         return Verdict(
             "check" if at_risk else "unknown",
             f"{plain} {at_risk}" if at_risk else plain,
@@ -168,6 +170,11 @@ def verdict(
     return Verdict(
         "combined", f"Use the combined labels: {plain}.", f"Use the combined labels, because {why}: {listed}."
     )
+
+
+def unanswered(why: str) -> str:
+    """Return that the votes cannot tell how good the labels are, and why."""
+    return f"The votes cannot tell how good the labels are: {why}."
 
 
 def settled_by(panel: PanelVotes, labels_changed: float) -> str:

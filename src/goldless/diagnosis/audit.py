@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from goldless.diagnosis.audit_design import make_design, margins_of
 from goldless.diagnosis.audit_estimate import DRAWS, Sample, estimates, intervals
 from goldless.errors import LabelsAtRiskWarning, VotesError
 from goldless.shown import Shown
+from goldless.votes.alphabet import codes_of
 
 TARGETS = ("balanced_accuracy", "accuracy", "recall", "class_balance")
 _OF_TWO = {"sensitivity": 1, "specificity": 0}
@@ -64,7 +66,7 @@ def audit(model: Any, X: Any, n: int = 30, *, random_state: int | np.random.Gene
     classes = np.asarray(model.classes_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelsAtRiskWarning)  # an audit is the check that it asks for
-        labels = _codes(classes, model.predict(X))
+        labels = codes_of(model.predict(X), classes)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     if scores.ndim == 1:
         scores = np.stack([-scores / 2, scores / 2], axis=1)
@@ -208,8 +210,6 @@ class AuditPlan(Shown):
         -------
         tuple of (estimator, AuditOutcome)
         """
-        from sklearn.base import clone
-
         truth = self._truth(labels)
         known = np.flatnonzero(truth >= 0)
         if folds < 2 or len(known) < folds:
@@ -219,12 +219,12 @@ class AuditPlan(Shown):
         predicted = self.predicted.copy()
         for number in range(folds):
             anchors = {int(self.rows[place]): self.classes[truth[place]] for place in known if fold[place] != number}
-            fitted = clone(model).fit(X, anchors=anchors, **facts)
+            fitted = _unfitted(model).fit(X, anchors=anchors, **facts)
             here = np.flatnonzero(fold == number)
-            predicted[here] = _codes(self.classes, np.asarray(fitted.predict(X))[self.rows[here]])
+            predicted[here] = codes_of(fitted.predict(X)[self.rows[here]], self.classes)
         anchors = {int(self.rows[place]): self.classes[truth[place]] for place in known}
         outcome = self._outcome(predicted, np.where(truth == _NOT_YET, _UNSURE, truth), 0.95, None)
-        return clone(model).fit(X, anchors=anchors, **facts), outcome
+        return _unfitted(model).fit(X, anchors=anchors, **facts), outcome
 
     def labels_for(self, half_width: float, target: str = "balanced_accuracy") -> int:
         """Return about how many labels an interval of plus or minus ``half_width`` needs, before any label is known.
@@ -378,6 +378,13 @@ class AuditOutcome(Shown):
         return _labels_for(self._sample, half_width, target, self._seed)
 
 
+def _unfitted(model: Any) -> Any:
+    """Return an estimator with the same parameters; scikit-learn's ``clone`` wants one of its own."""
+    other = copy(model)
+    vars(other).pop("fitted_", None)
+    return other
+
+
 def _named(found: dict[str, NDArray[np.float64]], n_classes: int) -> dict[str, Any]:
     """Return the targets under their public names: of two classes the recalls have names of their own."""
     named: dict[str, Any] = {name: float(value) if value.ndim == 0 else value for name, value in found.items()}
@@ -445,9 +452,3 @@ def _drawn_rows(stratum: NDArray[np.int64], drawn: NDArray[np.int64], rng: np.ra
         rows.append(rng.choice(np.flatnonzero(stratum == number), count, replace=False))
         turn.append((np.arange(count) + rng.random()) / max(count, 1))
     return np.concatenate(rows)[np.argsort(np.concatenate(turn), kind="stable")]
-
-
-def _codes(classes: NDArray, labels: Any) -> NDArray[np.int64]:
-    """Return the code of every label."""
-    order = np.argsort(classes, kind="stable")
-    return order[np.searchsorted(classes, np.asarray(labels), sorter=order)]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from goldless.diagnosis.diagnose import diagnose
-from goldless.diagnosis.result import Diagnosis, plain
+from goldless.diagnosis.result import Diagnosis
+from goldless.plain import plain_tree
 from goldless.shown import Shown
 from goldless.words import listed
 
@@ -107,9 +108,9 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, strings, lists and dictionaries."""
-        found = plain(self)
+        found = plain_tree(self)
         if len(self.classes) == 2:
-            found |= {name: plain(getattr(self, name)) for name in ("sensitivity_pvalue", "specificity_pvalue")}
+            found |= {name: plain_tree(getattr(self, name)) for name in ("sensitivity_pvalue", "specificity_pvalue")}
         return found
 
 

@@ -16,8 +16,8 @@ from scipy.linalg import lapack
 
 from goldless.diagnosis.information import OfState, PatternScores
 from goldless.diagnosis.refit import PanelVotes
-from goldless.diagnosis.worth import label_shares
 from goldless.fitting.fitted import probabilities
+from goldless.fitting.risk import label_shares
 from goldless.maths.rates import log_odds, log_rates, probability
 
 _Z = 1.959963984540054  # 95 %

@@ -31,14 +31,6 @@ def log_odds_above_chance(share: ArrayLike, n_classes: ArrayLike) -> NDArray[np.
     return logit(clipped) - logit(1 / np.asarray(n_classes))
 
 
-def on_scale(share: ArrayLike, n_classes: ArrayLike, scale: str) -> NDArray[np.float64]:
-    """Return shares on the scale of a claim: from 0 at chance to 1 ("share"), or as log-odds above chance."""
-    if scale == "log-odds":
-        return log_odds_above_chance(share, n_classes)
-    chance = 1 / np.asarray(n_classes)
-    return (np.asarray(share, dtype=np.float64) - chance) / (1 - chance)
-
-
 def share_of(value: ArrayLike, n_classes: ArrayLike, scale: str) -> NDArray[np.float64]:
     """Return the shares behind values on the scale of a claim."""
     chance = 1 / np.asarray(n_classes)
@@ -55,7 +47,7 @@ class Claim:
     ``exp(spread @ features)``; 90 % of the errors, so scaled, are between ``low`` and ``high``.
     """
 
-    scale: str  # {"share", "log-odds"}: see `on_scale`
+    scale: str  # {"share", "log-odds"}: see `share_of`
     # location, spread: coefficients by name of the feature; "one" is the constant
     location: Mapping[str, float]
     spread: Mapping[str, float]

@@ -14,7 +14,7 @@ from scipy.spatial.distance import squareform
 
 from goldless.diagnosis.information import PatternScores
 from goldless.diagnosis.known import KnownFacts, row_labels
-from goldless.estimators.base import VoteEstimator, check_is_fitted, check_is_model
+from goldless.estimators.base import VoteEstimator, votes_of_model
 from goldless.estimators.cut_numbers import CutVotes, Said
 from goldless.estimators.majority import MajorityVote
 from goldless.fitting.calibration import Calibration
@@ -23,7 +23,6 @@ from goldless.fitting.crowd import looked_at
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.known_labels import WithLabels, with_label_voter
 from goldless.fitting.solve import fit_groups, pooled_votes
-from goldless.io.encode import encode_votes
 from goldless.kernels.sparse import dense_codes
 from goldless.maths.checks import relabel
 from goldless.maths.covariance import CovarianceEstimate
@@ -32,6 +31,7 @@ from goldless.maths.structure.partitions import voters_in_groups
 from goldless.maths.structure.prices import weak_group_prices
 from goldless.maths.structure.search import CLEAR_MISFIT, covariance_misfit, search_structure
 from goldless.maths.tree import TreeModel
+from goldless.votes.alphabet import codes_of
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
 from goldless.votes.unseen import UnseenRows, count_listed
@@ -64,13 +64,8 @@ class PanelVotes:
     @classmethod
     def of(cls, model: Any, X: Any, sample_weight: ArrayLike | None = None) -> PanelVotes:
         """Check and encode."""
-        check_is_fitted(model)
-        check_is_model(model, "a diagnosis")
-        fitted = model.fitted_
+        votes = votes_of_model(model, X, "a diagnosis")
         said = X.said if isinstance(X, CutVotes) else None
-        votes = encode_votes(X, classes=fitted.classes, missing=model.missing)
-        if votes.n_voters != fitted.n_voters:
-            raise ValueError(f"the model has {fitted.n_voters} voters, the votes have {votes.n_voters}")
         counts = as_counts(sample_weight, votes.n_items)
         weights = count_listed(votes, counts, getattr(model, "at_least", None))
         n_items = votes.n_items
@@ -284,6 +279,12 @@ class PanelVotes:
         return not isinstance(getattr(self.model, "structure", ""), str)
 
     @property
+    def groups_unsought(self) -> bool:
+        """Whether the model takes every voter for alone, without a look at the votes."""
+        structure = getattr(self.model, "structure", "independent")
+        return isinstance(structure, str) and structure == "independent"
+
+    @property
     def groups_doubted(self) -> bool:
         """Whether groups were found that easy and hard items explain as well."""
         grouping = self.fitted.grouping
@@ -334,9 +335,9 @@ class PanelVotes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             majority = MajorityVote().fit(self._patterns, sample_weight=self.table.counts)
-            combined = self._codes_of(self.model.predict(self._patterns))
+            combined = codes_of(self.model.predict(self._patterns), self.fitted.classes)
         flat = self.independent_model.class_log_likelihood(self.core_codes).argmax(axis=1)
-        vote = self._codes_of(majority.predict(self._patterns))
+        vote = codes_of(majority.predict(self._patterns), self.fitted.classes)
         if self.said is not None:
             combined, flat, vote = self.said.labels, self.said.flat, self.said.consensus
         return {
@@ -348,11 +349,6 @@ class PanelVotes:
     def differ(self, one: str, other: str) -> float:
         """Return on what share of the items two ways to label differ."""
         return float(self.table.counts @ (self.labels[one] != self.labels[other]) / self.table.n_items)
-
-    def _codes_of(self, labels: NDArray) -> NDArray[np.int64]:
-        """Return labels as codes."""
-        code = {label: number for number, label in enumerate(self.fitted.classes.tolist())}
-        return np.array([code[label] for label in labels.tolist()], dtype=np.int64)
 
     def spread(self, per_core_voter: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:
         """Return values of all voters from those of the core: a copy has its original's, a silent one has none."""

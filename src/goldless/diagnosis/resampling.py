@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from goldless.diagnosis.intervals import Uncertainty
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES, LARGEST_SEARCHED, PanelVotes
-from goldless.diagnosis.worth import expected_balanced_accuracy, one_more, single_accuracies
+from goldless.diagnosis.worth import one_more, single_accuracies
 from goldless.fitting.fitted import probabilities
+from goldless.fitting.risk import expected_balanced_accuracy
 from goldless.maths.correlations import effective_votes, uniqueness, within_class_correlations
 from goldless.maths.rates import log_rates
 from goldless.maths.structure.search import likely_partitions, search_structure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from goldless.errors import renamed
 from goldless.fitting.calibration import Calibration
 from goldless.maths.correlations import effective_votes_of
 from goldless.maths.echo import SameWrongAnswer
+from goldless.plain import plain_tree
 from goldless.shown import Shown
 from goldless.words import p_value
 
@@ -399,9 +400,9 @@ class Diagnosis(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, strings, lists and dictionaries; what is not a number is None."""
-        found = {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
+        found = {entry.name: plain_tree(getattr(self, entry.name)) for entry in fields(self)}
         if len(self.classes) == 2:
-            found |= {name: plain(getattr(self, name)) for name in _OF_TWO}
+            found |= {name: plain_tree(getattr(self, name)) for name in _OF_TWO}
         return found
 
 
@@ -415,20 +416,3 @@ class FreeEstimates:
     # class_prior, class_prior_error: (n_classes,)
     class_prior: NDArray[np.float64]
     class_prior_error: NDArray[np.float64]
-
-
-def plain(value: Any) -> Any:
-    """Turn values of this package into JSON."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {entry.name: plain(getattr(value, entry.name)) for entry in fields(value)}
-    if hasattr(value, "_asdict"):
-        return {name: plain(item) for name, item in value._asdict().items()}
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return [plain(item) for item in value.tolist()]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value

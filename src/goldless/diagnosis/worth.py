@@ -34,25 +34,6 @@ def one_more(correlation: NDArray[np.float64], groups: NDArray[np.int64]) -> dic
     return gains
 
 
-def label_shares(labels: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
-    """Return labels as shares of the classes, a row for each: all on the label, even for -1."""
-    shares = np.vstack([np.eye(n_classes), np.full(n_classes, 1 / n_classes)])
-    return shares[labels]
-
-
-def expected_balanced_accuracy(
-    labels: NDArray[np.integer], posterior: NDArray[np.float64], counts: NDArray[np.integer]
-) -> float:
-    """Return the balanced accuracy of labels if the posterior of the fitted model is right.
-
-    ``labels`` (n_patterns,): codes of the labels, -1 where a die is thrown; ``posterior`` (n_patterns, n_classes):
-    Pr(Y | votes); ``counts`` (n_patterns,): items with each pattern.
-    """
-    items = counts[:, None] * posterior
-    right = (label_shares(labels, posterior.shape[1]) * items).sum(axis=0)
-    return float((right / np.maximum(items.sum(axis=0), 1e-300)).mean())
-
-
 def shared_doubt(
     labels: NDArray[np.integer],
     combined: NDArray[np.integer],

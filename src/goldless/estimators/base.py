@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,10 @@ from goldless.fitting.facts import NO_LABELS, KnownLabels
 from goldless.fitting.fitted import Convergence, Fitted, Unseen, probabilities
 from goldless.fitting.labelling import Written, write_labels
 from goldless.fitting.number_facts import auc_of, direction_of, emission_of, severity_of, turning_point_of
-from goldless.io.encode import encode_by, encode_by_bins, policy
+from goldless.io.encode import encode_by, encode_by_bins, encode_votes, policy
+from goldless.io.numbers import with_words_of
 from goldless.io.open import as_stream
+from goldless.io.roles import SURELY_TRUTH, plain_title
 from goldless.kernels.sparse import SparseCodes
 from goldless.maths.tree import TreeModel
 from goldless.metrics import balanced_accuracy
@@ -35,22 +37,24 @@ from goldless.votes.unseen import count_listed
 from goldless.votes.votes import Votes
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class VoteEstimator(ABC):
     """Base of all estimators: everything that was learnt is in ``fitted_``. Think twice before adding to it.
+
+    The parameters are fields: here those of all, how votes are read and how labels are decided.
 
     It does not import scikit-learn, which takes a second: the public estimators (:mod:`goldless.estimators.learners`)
     are these with ``BaseEstimator`` behind them.
     """
 
-    missing: Any
-    positive: Any
-    classes: Any
-    kind: Any
-    lower_is_positive: Any
-    positive_from: Any
-    decision: str | None
-    tol: float
-    fitted_: Fitted
+    decision: str | None = "ml"
+    missing: Any = None
+    positive: Any = None
+    classes: Any = None
+    kind: Any = "auto"
+    lower_is_positive: Any = None
+    positive_from: float | None = None
+    fitted_: Fitted = field(init=False)
 
     _min_voters = 3  # with fewer it refuses to fit
     _voters_to_judge = 0  # with fewer it fits, and says that accuracies are a guess
@@ -58,7 +62,7 @@ class VoteEstimator(ABC):
     _two_classes_only = ""  # what is for two classes only, in a sentence
     _needs_truth = False
     _is_model = True  # whether what is learnt is a model of the voters, and no count of votes
-    _decisions: tuple = ("ml", "map")
+    _decisions: ClassVar[tuple] = ("ml", "map")
 
     # -- what was learnt ------------------------------------------------------------------------------------
 
@@ -135,6 +139,14 @@ class VoteEstimator(ABC):
     def class_balance_(self) -> float | NDArray[np.float64]:
         """Estimated Pr(Y positive) of two classes, Pr(Y) of more."""
         return self._of_fit("class_balance_").model.class_balance
+
+    @property
+    def calibration_(self) -> tuple:
+        """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
+        fitted = self._of_fit("calibration_")
+        if not self._is_model:
+            raise AttributeError(f"{type(self).__name__} counts votes, and has no calibration_")
+        return (1.0, fitted.model.class_balance) if fitted.printed is None else tuple(fitted.printed)
 
     @property
     def imbalance_(self) -> float:
@@ -276,12 +288,19 @@ class VoteEstimator(ABC):
         stream = as_stream(X)
         if stream is not None:
             return stream.open_by(rules)
-        return encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
+        votes = encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
+        if votes.voters is not None and hasattr(type(X), "columns"):
+            truths = [name for name in votes.voters.tolist() if plain_title(name) in SURELY_TRUTH]
+            if truths and len(truths) < votes.n_voters:
+                warn_user(f"Column {truths[0]!r} was read as a voter, though its name says that it is the truth.")
+        return votes
 
     def _encode_as_fitted(self, X: Any, rules: LabelRules) -> Votes | VoteSource:
         """Encode votes as those of the fit were, or a stream of votes."""
         stream, fitted = as_stream(X), self.fitted_
         rules = replace(rules, numbers=NumberRules("labels" if fitted.bins is None else "scores"))
+        if fitted.bins is not None:
+            rules = with_words_of(fitted.bins, fitted.voters, rules)
         if stream is not None:
             return stream.open_by(rules, fitted.bins)
         if fitted.bins is None:
@@ -377,7 +396,7 @@ class VoteEstimator(ABC):
 
             warn_user(
                 f"EM stopped after {ended.n_iter} iterations while still gaining {ended.gap:.2g} in "
-                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",
+                f"log-likelihood per item (tol={self.tol:g}); raise max_iter.",  # type: ignore[attr-defined]
                 ConvergenceWarning,
             )
         return self
@@ -412,7 +431,7 @@ class VoteEstimator(ABC):
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         self._check_parameters()
-        return self._deciding(codes, self._evidence(codes))
+        return self.fitted_.said_only(codes, self._deciding(codes, self._evidence(codes)))
 
     def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         return self._printed(self._evidence(codes))
@@ -424,7 +443,8 @@ class VoteEstimator(ABC):
     def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return the code of the label and the probability of every class, shape (n_rows, 1 + n_classes)."""
         evidence = self._evidence(codes)
-        return np.column_stack([self.fitted_.decide(self._deciding(codes, evidence)), self._printed(evidence)])
+        deciding = self.fitted_.said_only(codes, self._deciding(codes, evidence))
+        return np.column_stack([self.fitted_.decide(deciding), self._printed(evidence)])
 
     def _warn_of_risk(self) -> None:
         """Warn if labels of votes like those of the fit went badly wrong more often than others."""
@@ -643,6 +663,16 @@ def check_is_model(model: Any, what: str) -> None:
     """Refuse what is no model of the voters, such as a majority vote."""
     if not (isinstance(model, VoteEstimator) and model._is_model):
         raise TypeError(f"{what} needs a model of the voters such as LatentSML, not {type(model).__name__}")
+
+
+def votes_of_model(model: Any, X: Any, what: str) -> Votes:
+    """Check that something is a fitted model of the voters, and encode its votes as the fit did."""
+    check_is_fitted(model)
+    check_is_model(model, what)
+    votes = encode_votes(X, classes=model.classes_, missing=model.missing)
+    if votes.n_voters != model.n_features_in_:
+        raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
+    return votes
 
 
 def _bullets(names: list[str]) -> str:

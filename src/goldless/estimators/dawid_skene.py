@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DawidSkene(VoteEstimator):
     """Dawid-Skene: voters independent given the label, EM from majority labels, any number of classes.
 
     With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook of two
     classes. With more, and 20 voters or more, the confusions of a voter are also pulled a little towards those of
-    all.
+    all. Probabilities are printed as if the truth were one more voter, because the posterior is far too sure on real
+    votes; without any prior, ``DawidSkene(prior=(0, 0), balance_prior=0)``, they are the posterior.
 
     Parameters
     ----------
@@ -42,10 +45,10 @@ class DawidSkene(VoteEstimator):
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
-        Of two labels the one to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order. Of words beside numbers, too.
     classes : array-like of label, optional
         Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
+        (negative, positive), by default 0 and 1; with ``kind="ordinal"`` words are grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
         numbers" in the documentation). "auto" looks at them.
@@ -68,6 +71,8 @@ class DawidSkene(VoteEstimator):
         Their means.
     class_balance_ : float or ndarray of shape (n_classes,)
         Pr(Y positive), or of more than two classes Pr(Y).
+    calibration_ : tuple of float (temper, class_balance)
+        What ``predict_proba`` counts with; see :class:`~goldless.LatentSML`.
     log_likelihood_, n_iter_, converged_ : float, int, bool
         How EM ended.
 
@@ -79,40 +84,17 @@ class DawidSkene(VoteEstimator):
     True
     """
 
+    prior: tuple[float, float] = (1.0, 0.5)
+    balance_prior: str | float = "auto"
+    max_iter: int = 500
+    tol: float = 1e-7
+    at_least: int | None = None
+
     _min_voters = 1
     _voters_to_judge = 3
 
     partial_fit = incremental.partial_fit
     merge = incremental.merge
-
-    def __init__(
-        self,
-        *,
-        prior: tuple[float, float] = (1.0, 0.5),
-        balance_prior: str | float = "auto",
-        decision: str = "ml",
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        at_least: int | None = None,
-        missing: Any = None,
-        positive: Any = None,
-        classes: Any = None,
-        kind: Any = "auto",
-        lower_is_positive: Any = None,
-        positive_from: float | None = None,
-    ):
-        self.prior = prior
-        self.balance_prior = balance_prior
-        self.decision = decision
-        self.max_iter = max_iter
-        self.tol = tol
-        self.at_least = at_least
-        self.missing = missing
-        self.positive = positive
-        self.classes = classes
-        self.kind = kind
-        self.lower_is_positive = lower_is_positive
-        self.positive_from = positive_from
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate accuracies. ``y`` is ignored.

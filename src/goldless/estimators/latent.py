@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LatentSML(VoteEstimator):
     """Combine voters that may echo each other: find groups, estimate accuracies, label items.
 
@@ -70,10 +71,10 @@ class LatentSML(VoteEstimator):
         balance are those of all candidate items, seen or not; ``unseen_`` says how many there are. Two classes and
         four voters are needed. Without it such votes give far too low specificities and too many positive items.
     missing, positive : label, optional
-        A label that means "no vote", and the label to call positive.
+        A label that means "no vote", and the label to call positive, also of words that stand beside numbers.
     classes : array-like of label, optional
         Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
+        (negative, positive), by default 0 and 1; with ``kind="ordinal"`` words are grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
         numbers" in the documentation). "auto" looks at them.
@@ -109,10 +110,10 @@ class LatentSML(VoteEstimator):
     class_balance_, imbalance_ : float
         Pr(Y positive) and b.
     calibration_ : tuple of float (temper, class_balance)
-        What ``predict_proba`` counts with. Of two classes the truth is taken for one more voter of the panel: nothing
-        in the votes says how far it is from what they have in common, and the posterior of the model, the mean of
-        which is kept, is far too sure on real votes (:func:`goldless.fitting.calibration.one_more_voter`). Known
-        labels move it. Labels do not depend on it.
+        What ``predict_proba`` counts with. The truth is taken for one more voter of the panel: nothing in the votes
+        says how far it is from what they have in common, and the posterior of the model, the mean of which is kept
+        for every class, is far too sure on real votes (:func:`goldless.fitting.calibration.one_more_voter`). Known
+        labels move it. Labels do not depend on it, unless ``decision="map"``.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     score_matrix_ : ndarray of shape (n_voters, n_voters)
@@ -155,6 +156,22 @@ class LatentSML(VoteEstimator):
     % of the labels. The simpler one was used; a few labelled items would decide.
     """
 
+    structure: str | ArrayLike = "search"
+    paper: PaperOptions | None = None
+    subtypes: bool | None = None
+    prior: tuple[float, float] = (1.0, 0.5)
+    balance_prior: str | float = "auto"
+    abstain: str = "ignore"
+    decision: str | None = None
+    max_iter: int = 500
+    tol: float = 1e-7
+    at_least: int | None = None
+    n_groups: Any = None
+    start: str | None = None
+    em: bool = True
+    latent_values: str = "soft"
+    imbalance: str | float = "restricted"
+
     _min_voters = 1
     _voters_to_judge = 3
     _merges_copies = True
@@ -162,53 +179,6 @@ class LatentSML(VoteEstimator):
 
     partial_fit = incremental.partial_fit
     merge = incremental.merge
-
-    def __init__(
-        self,
-        *,
-        structure: str | ArrayLike = "search",
-        paper: PaperOptions | None = None,
-        subtypes: bool | None = None,
-        prior: tuple[float, float] = (1.0, 0.5),
-        balance_prior: str | float = "auto",
-        abstain: str = "ignore",
-        decision: str | None = None,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        at_least: int | None = None,
-        missing: Any = None,
-        positive: Any = None,
-        classes: Any = None,
-        kind: Any = "auto",
-        lower_is_positive: Any = None,
-        positive_from: float | None = None,
-        n_groups: Any = None,
-        start: str | None = None,
-        em: bool = True,
-        latent_values: str = "soft",
-        imbalance: str | float = "restricted",
-    ):
-        self.structure = structure
-        self.paper = paper
-        self.n_groups = n_groups
-        self.start = start
-        self.em = em
-        self.subtypes = subtypes
-        self.latent_values = latent_values
-        self.imbalance = imbalance
-        self.prior = prior
-        self.balance_prior = balance_prior
-        self.abstain = abstain
-        self.decision = decision
-        self.max_iter = max_iter
-        self.tol = tol
-        self.at_least = at_least
-        self.missing = missing
-        self.positive = positive
-        self.classes = classes
-        self.kind = kind
-        self.lower_is_positive = lower_is_positive
-        self.positive_from = positive_from
 
     @property
     def _paper(self) -> PaperOptions:
@@ -526,13 +496,6 @@ class LatentSML(VoteEstimator):
     def residual_path_(self) -> dict[int, float]:
         """Residual for each number of groups tried; empty unless ``structure="paper"``."""
         return self._grouping("residual_path_").residual_path
-
-    @property
-    def calibration_(self) -> tuple:
-        """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
-        calibration = self._of_fit("calibration_").printed
-        assert calibration is not None
-        return tuple(calibration)
 
     @property
     def subtype_models_(self) -> tuple[TreeModel, ...]:

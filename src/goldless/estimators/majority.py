@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MajorityVote(VoteEstimator):
     """Label every item by the class with most of its votes, or by the mean rank of its numbers.
 
@@ -29,10 +31,10 @@ class MajorityVote(VoteEstimator):
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
-        Of two labels the one to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order. Of words beside numbers, too.
     classes : array-like of label, optional
         Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
+        (negative, positive), by default 0 and 1; with ``kind="ordinal"`` words are grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
         numbers" in the documentation). "auto" looks at them.
@@ -74,31 +76,14 @@ class MajorityVote(VoteEstimator):
     array(['spam', 'ham', 'ham'], dtype='<U4')
     """
 
+    decision: str | None = "most"
+
     _min_voters = 1
     _is_model = False
     _decisions = ("most", "mean")
 
     partial_fit = incremental.partial_fit
     merge = incremental.merge
-
-    def __init__(
-        self,
-        *,
-        decision: str = "most",
-        missing: Any = None,
-        positive: Any = None,
-        classes: Any = None,
-        kind: Any = "auto",
-        lower_is_positive: Any = None,
-        positive_from: float | None = None,
-    ):
-        self.decision = decision
-        self.missing = missing
-        self.positive = positive
-        self.classes = classes
-        self.kind = kind
-        self.lower_is_positive = lower_is_positive
-        self.positive_from = positive_from
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Count votes. ``y`` is ignored."""

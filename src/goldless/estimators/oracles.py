@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OracleCI(VoteEstimator):
     """The best linear combination under conditional independence, from the true accuracies (Oracle-CI).
 
@@ -48,25 +50,6 @@ class OracleCI(VoteEstimator):
     _min_voters = 1
     _needs_truth = True
 
-    def __init__(
-        self,
-        *,
-        decision: str = "ml",
-        missing: Any = None,
-        positive: Any = None,
-        classes: Any = None,
-        kind: Any = "auto",
-        lower_is_positive: Any = None,
-        positive_from: float | None = None,
-    ):
-        self.decision = decision
-        self.missing = missing
-        self.positive = positive
-        self.classes = classes
-        self.kind = kind
-        self.lower_is_positive = lower_is_positive
-        self.positive_from = positive_from
-
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Count how often each voter is right on the labels ``y``."""
         if y is None:
@@ -84,6 +67,7 @@ class OracleCI(VoteEstimator):
         return self._store(votes.fitted(model))
 
 
+@dataclass(eq=False, repr=False)
 class OracleLatent(VoteEstimator):
     """Maximum likelihood under the true latent model (Oracle-L).
 
@@ -109,28 +93,9 @@ class OracleLatent(VoteEstimator):
     0.79
     """
 
-    _min_voters = 1
+    latent_model: TreeModel | None = None
 
-    def __init__(
-        self,
-        latent_model: TreeModel | None = None,
-        *,
-        decision: str = "ml",
-        missing: Any = None,
-        positive: Any = None,
-        classes: Any = None,
-        kind: Any = "auto",
-        lower_is_positive: Any = None,
-        positive_from: float | None = None,
-    ):
-        self.latent_model = latent_model
-        self.decision = decision
-        self.missing = missing
-        self.positive = positive
-        self.classes = classes
-        self.kind = kind
-        self.lower_is_positive = lower_is_positive
-        self.positive_from = positive_from
+    _min_voters = 1
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the names of the classes; everything else is given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SpectralMetaLearner(VoteEstimator):
     """Accuracies of conditionally independent voters from second and third moments, then EM; two classes.
 
@@ -46,6 +48,8 @@ class SpectralMetaLearner(VoteEstimator):
         Estimated accuracies.
     class_balance_, imbalance_ : float
         Pr(Y positive) and b.
+    calibration_ : tuple of float (temper, class_balance)
+        What ``predict_proba`` counts with; see :class:`~goldless.LatentSML`.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     log_likelihood_, n_iter_, converged_ : float, int, bool
@@ -64,41 +68,17 @@ class SpectralMetaLearner(VoteEstimator):
     -0.4
     """
 
+    em: bool = True
+    imbalance: str | float = "restricted"
+    prior: tuple[float, float] = (0.01, 0.01)
+    balance_prior: str | float = 0.02
+    max_iter: int = 500
+    tol: float = 1e-7
+
     _two_classes_only = "SpectralMetaLearner is for two classes"
 
     partial_fit = incremental.partial_fit
     merge = incremental.merge
-
-    def __init__(
-        self,
-        *,
-        em: bool = True,
-        imbalance: str | float = "restricted",
-        decision: str = "ml",
-        prior: tuple[float, float] = (0.01, 0.01),
-        balance_prior: str | float = 0.02,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        missing: Any = None,
-        positive: Any = None,
-        classes: Any = None,
-        kind: Any = "auto",
-        lower_is_positive: Any = None,
-        positive_from: float | None = None,
-    ):
-        self.em = em
-        self.imbalance = imbalance
-        self.decision = decision
-        self.prior = prior
-        self.balance_prior = balance_prior
-        self.max_iter = max_iter
-        self.tol = tol
-        self.missing = missing
-        self.positive = positive
-        self.classes = classes
-        self.kind = kind
-        self.lower_is_positive = lower_is_positive
-        self.positive_from = positive_from
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate accuracies. ``y`` is ignored.

@@ -16,7 +16,7 @@ from goldless.fitting.fitted import Fitted, probabilities
 from goldless.fitting.numbers import RankedVotes
 from goldless.fitting.risk import ENOUGH_LABELS
 from goldless.fitting.settling import LARGEST_RATIO, candidate_models, habitual_weights
-from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
+from goldless.kernels.sparse import Codes, codes_of_voters
 from goldless.maths.em import Dirichlet
 from goldless.maths.ordered import STRENGTH
 from goldless.maths.rates import log_rates
@@ -24,7 +24,7 @@ from goldless.maths.tree import TreeModel, merge_copies
 from goldless.shown import Shown
 from goldless.votes.passes import VoteSums
 from goldless.votes.rows import PatternTable
-from goldless.votes.sparse import SparseRows
+from goldless.votes.sparse import SparseRows, counted_rows
 
 _TEMPER = 0.3  # how far to believe a grouping's log-odds; real votes depend more than modelled
 _LARGEST_PRIOR_ODDS = 3.0
@@ -108,11 +108,7 @@ def questions_of(fitted: Fitted, codes: Codes, n: int = 20, weights: NDArray[np.
     """
     voters = np.arange(fitted.n_voters) if fitted.columns is None else fitted.columns
     core = codes_of_voters(merge_copies(codes, fitted.model.copy_of), voters)
-    table: PatternTable | SparseRows
-    if isinstance(core, SparseCodes):
-        table = SparseRows.of(core, fitted.n_classes, weights)
-    else:
-        table = PatternTable.of(core, fitted.n_symbols, weights)
+    table = counted_rows(core, fitted.n_symbols, weights)
     if fitted.settled is not None:
         candidates, probable = fitted.settled.candidates, fitted.settled.weights
     else:

@@ -168,12 +168,15 @@ def _weighted(
         weights, intercept = nonnegative_stack(terms, known.labels, known.items, weights)
     unit = spread[0] / TEMPER  # all in units of the ratio of the fit
     factors = weights * scale * unit
-    score = partial(_score, fitted, models, factors, intercept * unit)
-    at = tempered_cut(sums, score, 1 / unit) or 0.0
+    moved = partial(_score, fitted, models, factors, intercept * unit)
+    at = (tempered_cut(sums, moved, 1 / unit) or 0.0) - intercept * unit
+    # what known labels say of the cut counts like the rest of it: labels of doubtful items, which are asked for, can
+    # make weights so small that their share alone would decide all other items
+    score = partial(_score, fitted, models, factors, 0.0)
     passed, items = sums.sum(partial(_between, score, min(at, 0.0), max(at, 0.0)))
     if passed > _MOST_MOVED * items:
         at = 0.0
-    return Cut(float(np.clip(at - intercept * unit, -_LARGEST_CUT, _LARGEST_CUT)), factors, models)
+    return Cut(float(np.clip(at, -_LARGEST_CUT, _LARGEST_CUT)), factors, models)
 
 
 def _between(

@@ -135,7 +135,7 @@ def explain_patterns(
     for start in range(0, n_rows, _CHUNK_ROWS):
         part = slice(start, start + _CHUNK_ROWS)
         merged = np.where(originals, dense_codes(merge_copies(codes[part], model.copy_of)), -1)
-        given_label, latent = _group_messages(model, merged)
+        given_label, latent = model.group_messages(merged)
         here = np.arange(len(merged))
         by_group[part] = temper * (given_label[here, :, label[part]] - given_label[here, :, runner_up[part]])
         next_voter[part], next_gain[part] = _next_vote(model, merged, latent, posterior[part], originals)
@@ -153,21 +153,6 @@ def explain_patterns(
         label=label,
         runner_up=runner_up,
     )
-
-
-def _group_messages(model: TreeModel, codes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return log Pr(votes of k | Y), shape (n_rows, n_groups, n_classes), and Pr(alpha_k = a | Y, votes of k)."""
-    member = (model.groups[:, None] == np.arange(model.n_groups)).astype(np.float64)
-    n_latent = model.latents.shape[1]
-    by_latent = np.zeros((len(codes), model.n_groups, n_latent))
-    for symbol in range(model.n_symbols):
-        for a in range(n_latent):
-            by_latent[:, :, a] += (codes == symbol) @ (model.log_votes[:, a, symbol][:, None] * member)
-    with np.errstate(divide="ignore"):
-        of_latent = np.log(model.latents)  # (group, alpha, Y)
-    joint = by_latent[:, :, :, None] + of_latent
-    given_label = np.logaddexp.reduce(joint, axis=2)
-    return given_label, np.exp(joint - given_label[:, :, None, :])
 
 
 def _next_vote(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goldless.errors import VotesError
 from goldless.votes.alphabet import Alphabet, is_missing, listed, short_repr
+from goldless.votes.kinds import column_of
 from goldless.votes.votes import Votes
 
 _SUMS_TO_ONE = 1e-6
@@ -169,7 +170,9 @@ def _read_trusted(trusted: Any, votes: Votes) -> tuple[NDArray[np.int64], NDArra
         return np.array([], dtype=np.int64), confusion
     if isinstance(trusted, str):
         raise TypeError(f"trusted must be a list of voters, got the one string {trusted!r}; write [{trusted!r}].")
-    columns = np.array([_column(voter, votes) for voter in trusted], dtype=np.int64)
+    columns = np.array(
+        [column_of(voter, votes.voters, votes.n_voters, " to trust") for voter in trusted], dtype=np.int64
+    )
     if isinstance(trusted, Mapping):
         for column, rates in zip(columns, trusted.values(), strict=True):
             confusion[column] = _read_rates(rates, n_classes, votes.voter_name(column))
@@ -194,12 +197,3 @@ def _read_rates(rates: Any, n_classes: int, voter: str) -> NDArray[np.float64]:
         f"known rates are how often a voter is right in each of {n_classes} classes, or a table of Pr(vote | class) "
         f"whose rows sum to 1, got {rates!r} for {voter}."
     )
-
-
-def _column(voter: Any, votes: Votes) -> int:
-    """Return the column of a voter given by name or number."""
-    if votes.voters is not None and voter in list(votes.voters):
-        return list(votes.voters).index(voter)
-    if isinstance(voter, int | np.integer) and not isinstance(voter, bool) and 0 <= voter < votes.n_voters:
-        return int(voter)
-    raise ValueError(f"there is no voter {voter!r} to trust among the {votes.n_voters} columns.")

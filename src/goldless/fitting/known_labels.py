@@ -22,8 +22,7 @@ from goldless.maths.em import Dirichlet, EMResult, ExpectedCounts
 from goldless.maths.tree import TreeModel
 from goldless.votes.grouped import Grouped, grouped
 from goldless.votes.passes import VoteSums
-from goldless.votes.rows import PatternTable
-from goldless.votes.sparse import SparseRows
+from goldless.votes.sparse import counted_rows
 
 Expect = Callable[[TreeModel], ExpectedCounts]
 
@@ -59,15 +58,9 @@ class WithLabels:
         """
         if not len(labels):
             return cls(of_votes)
-        table: PatternTable | SparseRows
-        spoken: PatternTable | SparseRows
-        if isinstance(codes, SparseCodes):
-            table = SparseRows.of(codes, model.n_symbols, items)
-            spoken = SparseRows.of(codes.with_voter(labels), model.n_symbols, items)
-        else:
-            table = PatternTable.of(np.ascontiguousarray(codes), model.n_symbols, items)
-            spoken = PatternTable.of(np.column_stack([codes, labels]), model.n_symbols, items)
-        return cls(of_votes, grouped(table, model.groups[:-1]), grouped(spoken, model.groups))
+        told = codes.with_voter(labels) if isinstance(codes, SparseCodes) else np.column_stack([codes, labels])
+        silent, spoken = (counted_rows(rows, model.n_symbols, items) for rows in (codes, told))
+        return cls(of_votes, grouped(silent, model.groups[:-1]), grouped(spoken, model.groups))
 
     def __call__(self, model: TreeModel) -> ExpectedCounts:
         """Return the expected counts under a model whose last voter speaks the labels."""

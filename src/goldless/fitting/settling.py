@@ -49,11 +49,16 @@ def is_open(settled: Settled, table: PatternTable | SparseRows) -> bool:
 
 def most_different(settled: Settled, table: PatternTable | SparseRows) -> TreeModel | None:
     """Return the candidate, classes as they are, that differs in most labels from the best; None if none does."""
-    n_models = len(settled.candidates) // 2 if settled.candidates[0].n_classes == 2 else len(settled.candidates)
     used = labels_of(settled.candidates[settled.best], table)
-    changed = [float(table.counts @ (labels_of(other, table) != used)) for other in settled.candidates[:n_models]]
+    changed = [float(table.counts @ (labels_of(other, table) != used)) for other in _as_they_are(settled)]
     most = int(np.argmax(changed))
     return settled.candidates[most] if changed[most] > 0 else None
+
+
+def _as_they_are(settled: Settled) -> tuple[TreeModel, ...]:
+    """Return the candidates with their classes as they are: of two classes each is there with them exchanged, too."""
+    candidates = settled.candidates
+    return candidates[: len(candidates) // 2] if candidates[0].n_classes == 2 else candidates
 
 
 def labels_of(model: TreeModel, table: PatternTable | SparseRows) -> NDArray[np.int64]:
@@ -140,16 +145,12 @@ def _accuracies(model: TreeModel) -> NDArray[np.float64]:
 def describe_settled(settled: Settled, n_voters: int) -> str:
     """Return one sentence on the grouping that the facts chose."""
     best, used = settled.best, describe_groups(settled.candidates[settled.best].groups, n_voters)
-    two_classes = settled.candidates[0].n_classes == 2
-    n_models = len(settled.candidates) // 2 if two_classes else len(settled.candidates)
+    n_models = len(_as_they_are(settled))
     if best >= n_models:
         used += ", with the two classes swapped"
     sure = f"{100 * settled.weights[best]:.0f} %"
-    why = (
-        f"Given the known labels, this grouping has a probability of {sure}"
-        if settled.n_known
-        else (f"Given what is known, this grouping has a probability of {sure}")
-    )
+    given = "the known labels" if settled.n_known else "what is known"
+    why = f"Given {given}, this grouping has a probability of {sure}"
     if settled.n_known:
         why += f" and predicts {settled.right[best]} of the {settled.n_known} known labels"
         if best:

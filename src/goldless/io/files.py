@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
+import json
 import os
 import re
 import zipfile
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldless.errors import Note, VotesError
-from goldless.io.arrays import arrow_table, own_index, without_views
+from goldless.io.arrays import arrow_table, own_index, table_of_array, without_views
 from goldless.io.readers.base import (
     POSSIBLE,
     UNZIP_ERRORS,
@@ -24,7 +25,6 @@ from goldless.io.readers.base import (
     Progress,
     Read,
     Reader,
-    ReaderOptions,
     Roles,
     damaged,
     empty_file,
@@ -34,14 +34,23 @@ from goldless.io.readers.base import (
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import column_of, duplicated
 from goldless.io.readers.presets import Preset
-from goldless.io.readers.records import table_of_records, unnested
+from goldless.io.readers.records import LISTS, table_of_records, unnested
 from goldless.io.readers.registry import all_presets, choose, named, sniff
-from goldless.io.roles import ROW_NUMBERS, ReadOptions, check_names, label_title, long_roles, names_items, plain_title
+from goldless.io.roles import (
+    ROW_NUMBERS,
+    TRUTH_NAMES,
+    ReadOptions,
+    check_names,
+    label_title,
+    long_roles,
+    names_items,
+    plain_title,
+    rules_said,
+    truth_note,
+)
 from goldless.io.tables import VotesFile, votes_of
 from goldless.io.triples import roles_by_content
-from goldless.votes.alphabet import MAX_CLASSES, LabelRules, as_classes
-from goldless.votes.kinds import NumberRules
-from goldless.votes.long import REPEATS
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules, is_missing
 from goldless.votes.votes import Votes
 
 VotesFileError = VotesError  # its name in the first edition
@@ -56,6 +65,7 @@ _NO_VOTES = {
 }
 _TABLES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".xlsx")
 _TRUTH_FILE = re.compile(r"(^|[^a-z])(truth|gold|gt|ground_?truth)$", re.IGNORECASE)
+_NO_TABLE = "tables that differ in their columns"
 _MOST_FILES = 10_000
 _ROWS_TO_JUDGE = 100_000  # whether each is one vote
 
@@ -109,9 +119,10 @@ def read_votes(
     missing : iterable of label
         Labels that mean "no vote", besides an empty field, NA, NaN, null and None.
     positive : label, optional
-        Of two labels the one to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order. Of words beside numbers, too.
     classes : iterable of label, optional
-        Labels there may be, in order; by default those that occur, sorted.
+        Labels there may be, in order; by default those that occur, sorted. With ``kind="ordinal"`` words are
+        grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are; see :class:`~goldless.LatentSML`.
     lower_is_positive : bool or list of voters, optional
@@ -156,23 +167,12 @@ def read_votes(
     ...             {"q": 2, "judge": "a", "verdict": "good"}], item="q").how
     "Read as records, long ('q', 'judge', 'verdict'): 3 votes of 2 voters on 2 items."
     """
-    if pairs not in ("agree", "games"):
-        raise ValueError(f"pairs must be 'agree' or 'games', got {pairs!r}")
-    numbers = NumberRules.of(kind, lower_is_positive, positive_from)
-    listed = None if classes is None else as_classes(list(classes))
-    rules = LabelRules(listed, labels_of(missing), positive, numbers=numbers)
-    reader = ReaderOptions(
-        delimiter, header, encoding, table, question, pairs, every_call, truth, Roles(item, voter, label), progress
+    rules = rules_said(kind, lower_is_positive, positive_from, classes, missing, positive)
+    options = ReadOptions(
+        *(delimiter, header, encoding, table, question, pairs, every_call, truth, item, voter, label, progress),
+        *(rules, id_column, frozenset(ignore), format, repeats),
     )
-    if repeats not in REPEATS:
-        raise ValueError(f"repeats must be one of {REPEATS}, got {repeats!r}")
-    options = ReadOptions(item, voter, label, id_column, truth, frozenset(ignore), rules, format, reader, repeats)
     return read_table(source, options)
-
-
-def labels_of(missing: Any) -> tuple:
-    """Return labels from one label or several."""
-    return (missing,) if isinstance(missing, str | int | float) else tuple(missing)
 
 
 def read_table(source: Any, options: ReadOptions) -> VotesFile:
@@ -278,25 +278,21 @@ def _unzipped(file: File) -> list[File]:
 def open_with(reader: Reader, files: Sequence[File], root: str, options: ReadOptions) -> Read:
     """Read files with a reader; several tables are parts of one, or one voter each."""
     if len(files) == 1 or reader.together:
-        return reader.open(files, options.reader)
+        return reader.open(files, options)
     if reader.name in ("csv", "parquet", "feather", "excel", "json"):
         return _read_folder(reader, files, root, options)
-    names = ", ".join(Path(file.name).name for file in files[:4]) + (", ..." if len(files) > 4 else "")
-    raise VotesError(
-        *("several", f"{root} holds {len(files)} files of {reader.title}: {names}", "name-file", {"file": root}),
-        first=files[0].name,
-    )
+    raise _which_file(files, root, f"files of {reader.title}")
 
 
 def _read_folder(reader: Reader, files: Sequence[File], root: str, options: ReadOptions) -> Read:
     """Read a folder of tables: one a voter, each with names of items and votes; or parts of one table."""
     files = [file for file in files if not file.stem.lower().startswith("sample_submission")]
     try:
-        reads = [(file, reader.open([file], options.reader)) for file in files]
+        reads = [(file, reader.open([file], options)) for file in files]
     except VotesError as error:
         if error.kind != "one-column":
             raise
-        raise _different_tables(files, root) from None
+        raise _which_file(files, root, _NO_TABLE) from None
     tables = [read.table for _, read in reads]
     names = [table.column_names for table in tables]
     same = all(title == names[0] for title in names)
@@ -308,19 +304,14 @@ def _read_folder(reader: Reader, files: Sequence[File], root: str, options: Read
         return _one_voter_a_file(reads, item, votes)
     if same and len(names[0]) > 2:
         return _stacked(reads, root)
-    raise _different_tables(files, root)
+    raise _which_file(files, root, _NO_TABLE)
 
 
-def _different_tables(files: Sequence[File], root: str) -> VotesError:
-    """Return the error of a folder whose tables have nothing in common."""
+def _which_file(files: Sequence[File], root: str, what: str) -> VotesError:
+    """Return the error of files of which one must be named."""
     names = ", ".join(Path(file.name).name for file in files[:4]) + (", ..." if len(files) > 4 else "")
-    return VotesError(
-        "several",
-        f"{root} holds {len(files)} tables that differ in their columns: {names}",
-        "name-file",
-        {"file": root},
-        first=files[0].name,
-    )
+    seen = f"{root} holds {len(files)} {what}: {names}"
+    return VotesError("several", seen, "name-file", {"file": root}, first=files[0].name)
 
 
 def _stacked(reads: Sequence[tuple[File, Read]], root: str) -> Read:
@@ -405,8 +396,13 @@ def _read_memory(source: Any) -> Read:
         table, notes = table_of_records(source, "votes")
         return Read(table, "records", notes=notes, certain=False)
     table = arrow_table(source)
-    if table is None and hasattr(source, "__arrow_c_stream__"):  # a frame with lists in it
-        table = pa.table(source)
+    if (
+        table is None and hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")
+    ):  # a frame with lists or values of several types in it
+        try:
+            table = pa.table(source)
+        except pa.ArrowException:
+            table = pa.table({str(name): _one_type(source[name]) for name in source.columns})
     if table is not None:
         try:
             table, notes = unnested(table, "votes")
@@ -417,11 +413,23 @@ def _read_memory(source: Any) -> Read:
         array = np.asarray(source)
     except ValueError:
         raise VotesError("ragged", "votes: rows differ in length", "rows-are-items") from None
-    if array.ndim != 2:
+    if array.dtype.names is not None and array.ndim == 1:
+        table = pa.table({name: pa.array(array[name].tolist()) for name in array.dtype.names})
+        return Read(table, "a structured array", certain=False)
+    if array.ndim == 0:
         raise TypeError(f"votes are read from files, frames, arrays and records, not from a {type(source).__name__}")
+    table_of_array(array)  # which says what is wrong
     names = [f"voter {number + 1}" for number in range(array.shape[1])]
     columns = [pa.array(array[:, number].tolist(), from_pandas=True) for number in range(array.shape[1])]
     return Read(pa.table(columns, names=names), "an array", Roles(voters=tuple(names)))
+
+
+def _one_type(series: Any) -> pa.Array:
+    """Return a column of pandas; values of several types become text, as in a file."""
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.array([None if is_missing(value) else str(value) for value in series.tolist()])
 
 
 # -- roles --------------------------------------------------------------------------------------------------
@@ -437,11 +445,11 @@ def _apply_preset(read: Read, options: ReadOptions, name: str) -> tuple[Read, st
     """Return what was read with the roles of a kind of table that its columns show, and the name of that kind."""
     asked = None if options.format is None else named(options.format)
     if isinstance(asked, Preset):
-        return asked.read(read, options.reader, name), asked.name
+        return asked.read(read, options, name), asked.name
     if read.roles is None and options.format is None and not options.names_columns:
         preset = preset_for(read.table.column_names)
         if preset is not None:
-            return preset.read(read, options.reader, name), preset.name
+            return preset.read(read, options, name), preset.name
     return read, ""
 
 
@@ -455,11 +463,16 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
     if not options.names_columns:
         read = _one_field(_without_row_numbers(read), name)
     read, preset = _apply_preset(read, options, name)
-    if read.roles is None and options.reader.question is not None:
+    if read.roles is None and options.question is not None:
         raise VotesError("unknown-column", f"{name} was read as {read.how}, which holds no questions to choose from")
     if read.roles is None:
         check_names(read.table.column_names, options, name)
-        read = replace(read, roles=long_roles(read.table.column_names, options))
+        lists = json.loads((read.table.schema.metadata or {}).get(LISTS.encode(), b"[]"))
+        truths = [t for t in read.table.column_names if lists and t not in lists and plain_title(t) in TRUTH_NAMES]
+        # what stands once beside lists of voters and votes is no vote
+        read = replace(read, roles=long_roles([t for t in read.table.column_names if t not in truths], options))
+        if truths and read.roles is not None and options.truth is None:
+            notes = [*notes, *map(truth_note, truths[:1])]
         if read.roles is None and not read.certain and not options.names_columns:
             read = _one_vote_a_row(read, options, name)
     elif options.names_columns and read.roles.long:
@@ -508,6 +521,8 @@ def _one_field(read: Read, name: str) -> Read:
     alike = [field for field, found in fields.items() if found == voters]
     if read.roles is not None or len(voters) < 2 or len(alike) < 2:
         return read
+    if label_title(alike) is None and (chosen := label_title([voter.removesuffix("s") for voter in voters])):
+        return _one_kind(read, voters, alike, next(voter for voter in voters if voter.removesuffix("s") == chosen))
     field = label_title(alike)
     if field is None:
         raise VotesError(
@@ -526,6 +541,17 @@ def _one_field(read: Read, name: str) -> Read:
     return replace(read, table=table, notes=notes)
 
 
+def _one_kind(read: Read, kinds: list[str], voters: list[str], chosen: str) -> Read:
+    """Return a table that has several kinds of votes of each voter, such as ``scores.ann``, with one kind."""
+    others = {f"{kind}.{voter}" for kind in kinds for voter in voters if kind != chosen}
+    kept = [title for title in read.table.column_names if title not in others]
+    left = ", ".join(repr(kind) for kind in kinds if kind != chosen)
+    table = read.table.select(kept).rename_columns([title.removeprefix(f"{chosen}.") for title in kept])
+    return replace(
+        read, table=table, notes=(*read.notes, Note(f"Of each voter {chosen!r} was read; left out: {left}"))
+    )
+
+
 def _truth_beside(read: Read, roles: Roles) -> list[Note]:
     """Say that a long table holds what looks like the truth."""
     used = (roles.item, roles.voter, roles.label)
@@ -534,14 +560,7 @@ def _truth_beside(read: Read, roles: Roles) -> list[Note]:
         for title in read.table.column_names
         if title not in used and plain_title(title) in ("truth", "gold", "ground_truth", "gold_label", "expected")
     ]
-    return [
-        Note(
-            f"Column {title!r} was left out, for its name says that it is the truth",
-            "score-truth",
-            {"column": repr(title)},
-        )
-        for title in found[:1]
-    ]
+    return list(map(truth_note, found[:1]))
 
 
 def as_votes(X: Any, rules: LabelRules) -> Any:

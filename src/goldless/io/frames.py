@@ -63,10 +63,7 @@ def _some_labels(array: Any, alphabet: Alphabet, row: int, title: str, name: str
 
 def truth_of_batch(column: Any, alphabet: Alphabet, name: str) -> NDArray[np.int8]:
     """Return the codes of a column of true labels, -1 where there is none."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    labels = encoded.dictionary.to_pylist()
-    codes = np.array([*map(alphabet.code, labels), MISSING], dtype=np.int8)
-    truth = codes[encoded.indices.cast(pa.int64()).fill_null(len(labels)).to_numpy(zero_copy_only=False)]
+    truth = codes_of(column, alphabet, "the truth", name)
     strange = np.flatnonzero(truth == UNKNOWN)
     if len(strange):
         raise unknown_truth(column[int(strange[0])].as_py(), alphabet, name)

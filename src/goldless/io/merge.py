@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from goldless.errors import VotesError
-from goldless.io.readers.columns import TOKENS, nested_column
+from goldless.io.readers.columns import TOKENS, nested_column, whole_array
 from goldless.kernels.sparse import SparseCodes, hash_texts
 from goldless.votes.alphabet import listed
 from goldless.votes.long import LongVotes, TwoLabels
@@ -75,9 +75,7 @@ def plain_column(title: str, column: Any, name: str) -> Any:
 
     Spaces around text do not count, as in :func:`~goldless.io.readers.columns.column_of`.
     """
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    array = whole_array(column)
     if pa.types.is_nested(array.type):
         raise nested_column(title, array.type, name)
     if pa.types.is_dictionary(array.type):
@@ -277,19 +275,13 @@ def arrange_rows(tables: Sequence[Any]) -> Any:
 
 def rows_of(table: Any, n_voters: int, code_of: NDArray[np.int8], n_symbols: int) -> SparseRows:
     """Return arranged rows as votes; ``code_of`` has the code of every symbol, -1 for no vote."""
-    voters, symbols = (_one_chunk(table.column(name)) for name in ("voters", "symbols"))
+    voters, symbols = (whole_array(table.column(name)) for name in ("voters", "symbols"))
     starts = voters.offsets.to_numpy()
     first, last = (int(starts[0]), int(starts[-1])) if len(starts) else (0, 0)
     said = symbols.values.to_numpy()[first:last] if len(symbols) else np.empty(0, np.int8)
     who = voters.values.to_numpy()[first:last] if len(voters) else np.empty(0, np.int32)
     codes = SparseCodes(starts - first if len(starts) else np.zeros(1, np.int64), who, said, n_voters)
     return SparseRows.of(codes.recoded(np.append(code_of, np.int8(-1))), n_symbols)
-
-
-def _one_chunk(column: Any) -> Any:
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
 def batches_of_lines(lines: Iterable[LongLines], n_lines: int) -> Iterator[LongLines]:

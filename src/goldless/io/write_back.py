@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 import struct
 import zlib
@@ -32,6 +29,7 @@ from goldless.io.readers.records import Document, parse_json
 from goldless.io.readers.registry import sniff
 from goldless.io.readers.vcf import alleles, item_name, lines_of
 from goldless.io.tables import VotesFile
+from goldless.io.writing import as_lines, as_text
 from goldless.kernels.sparse import dense_codes
 from goldless.words import clean
 
@@ -59,8 +57,7 @@ class Labels:
     @property
     def names(self) -> list:
         """Names of the items; their numbers from 1 where they have none."""
-        items = self.table.items
-        return list(range(1, len(self.codes) + 1)) if items is None else items.tolist()
+        return self.table.votes.item_names
 
     def by_item(self) -> dict[str, tuple[Any, float]]:
         """Return the label of each item and its probability."""
@@ -222,14 +219,6 @@ def bgzip(data: bytes) -> bytes:
 # -- tools --------------------------------------------------------------------------------------------------
 
 
-def _as_json(value: Any) -> bytes:
-    return (json.dumps(value, ensure_ascii=False) + "\n").encode()
-
-
-def _as_lines(records: list[dict]) -> bytes:
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
-
-
 def _only(labels: Labels) -> Document:
     """Return the only file of the votes, parsed."""
     return parse_json(File(labels.table.files[0]))
@@ -240,8 +229,12 @@ def _documents(labels: Labels) -> list[Document]:
     return [parse_json(File(path)) for path in labels.table.files]
 
 
-def _unplaced(labels: Labels) -> VotesError:
-    return VotesError("output", f"no item of {labels.table.name} was found again in its file, so nothing was written")
+def _written(labels: Labels, values: list[Any], n_placed: int | None = None) -> bytes:
+    """Return JSON, a line a value, in which so many labels have found their place: by default one in each value."""
+    if not (len(values) if n_placed is None else n_placed):
+        seen = f"no item of {labels.table.name} was found again in its file, so nothing was written"
+        raise VotesError("output", seen)
+    return as_lines(values)
 
 
 def _label_studio(labels: Labels) -> bytes:
@@ -257,9 +250,7 @@ def _label_studio(labels: Labels) -> bytes:
             new["predictions"] = [{"model_version": AGENT, "score": label[1], "result": [answer]}]
             placed += 1
         out.append(new)
-    if not placed:
-        raise _unplaced(labels)
-    return _as_json(out)
+    return _written(labels, [out], placed)
 
 
 def _choice(kind: str, label: Any) -> dict[str, Any]:
@@ -295,9 +286,7 @@ def _argilla(labels: Labels) -> bytes:
         else:
             parts = (("", "value"), (".score", "score"), (".agent", "agent"))
             record |= {f"{question}.suggestion{end}": suggestion[key] for end, key in parts}
-    if not placed:
-        raise _unplaced(labels)
-    return _as_json(records)
+    return _written(labels, [records], placed)
 
 
 def _prodigy(labels: Labels) -> bytes:
@@ -313,9 +302,7 @@ def _prodigy(labels: Labels) -> bytes:
         if label not in ("accept", "reject"):
             answer = {"answer": "accept", "accept": str(label).split(SEVERAL)}
         out.append({**record, **answer, "_annotator_id": AGENT, "_session_id": AGENT, "goldless_p": p})
-    if not out:
-        raise _unplaced(labels)
-    return _as_lines(out)
+    return _written(labels, out)
 
 
 def _lm_eval(labels: Labels) -> bytes:
@@ -325,9 +312,7 @@ def _lm_eval(labels: Labels) -> bytes:
         if item in found and item not in out:
             label, p = found[item]
             out[item] = {**record, "goldless_label": label, "goldless_p": p}
-    if not out:
-        raise _unplaced(labels)
-    return _as_lines(list(out.values()))
+    return _written(labels, list(out.values()))
 
 
 def _inspect(labels: Labels) -> bytes:
@@ -342,17 +327,7 @@ def _inspect(labels: Labels) -> bytes:
             name = {"log": Path(log["file"].name).name} if len(logs) > 1 else {}
             where = {**name, "id": sample["id"], "epoch": sample.get("epoch", 1)}
             out[item] = {**where, "goldless_label": label, "goldless_p": p}
-    if not out:
-        raise _unplaced(labels)
-    return _as_lines(list(out.values()))
-
-
-def _rows(header: list[str], rows: list[list[Any]]) -> bytes:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return stream.getvalue().encode()
+    return _written(labels, list(out.values()))
 
 
 def _langfuse(labels: Labels) -> bytes:
@@ -366,7 +341,7 @@ def _langfuse(labels: Labels) -> bytes:
         value = int(label) if kind == "BOOLEAN" else label
         rows.append([*on[: 2 if traces else 1], AGENT, value, kind, "API", f"probability {p}"])
     keys = ["sessionId" if of_session else "traceId", *(["observationId"] if traces else [])]
-    return _rows([*keys, "name", "value", "dataType", "source", "comment"], rows)
+    return as_text([*keys, "name", "value", "dataType", "source", "comment"], rows)
 
 
 def _traces(labels: Labels) -> dict[str, str]:
@@ -385,13 +360,13 @@ def _traces(labels: Labels) -> dict[str, str]:
 def _phoenix(labels: Labels) -> bytes:
     """Return annotations as Phoenix takes them."""
     rows = [[name, AGENT, "CODE", label, p] for name, (label, p) in labels.by_item().items()]
-    return _rows(["span_id", "annotation_name", "annotator_kind", "label", "score"], rows)
+    return as_text(["span_id", "annotation_name", "annotator_kind", "label", "score"], rows)
 
 
 def _langsmith(labels: Labels) -> bytes:
     """Return feedback as LangSmith takes it."""
     sure = labels.positive().round(4).tolist()
-    return _rows(["run_id", "key", "score"], [[name, AGENT, p] for name, p in zip(labels.names, sure, strict=True)])
+    return as_text(["run_id", "key", "score"], [[name, AGENT, p] for name, p in zip(labels.names, sure, strict=True)])
 
 
 def _promptfoo(labels: Labels) -> bytes:
@@ -406,9 +381,7 @@ def _promptfoo(labels: Labels) -> bytes:
         if item in found:
             result["namedScores"] = {**(result.get("namedScores") or {}), AGENT: sure[item]}
             placed += 1
-    if not placed:
-        raise _unplaced(labels)
-    return _as_json(value)
+    return _written(labels, [value], placed)
 
 
 TOOLS: dict[str, tuple[str, Writer]] = {

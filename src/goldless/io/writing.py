@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,19 @@ def table_bytes(header: Sequence[str], columns: Sequence[Sequence[Any]], path: s
     rows = zip(*columns, strict=True)
     if name.endswith((*_LINES, ".json")):
         records = [dict(zip(header, row, strict=True)) for row in rows]
-        if name.endswith(".json"):
-            return (json.dumps(records, ensure_ascii=False, default=str) + "\n").encode()
-        return "".join(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records).encode()
+        return as_lines([records] if name.endswith(".json") else records)
+    return as_text(header, rows, "\t" if name.endswith(".tsv") else ",")
+
+
+def as_lines(values: Iterable[Any]) -> bytes:
+    """Return values as JSON, a line each."""
+    return "".join(json.dumps(value, ensure_ascii=False, default=str) + "\n" for value in values).encode()
+
+
+def as_text(header: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str = ",") -> bytes:
+    """Return rows below a header as delimited text."""
     stream = io.StringIO()
-    writer = csv.writer(stream, delimiter="\t" if name.endswith(".tsv") else ",", lineterminator="\n")
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
     return stream.getvalue().encode()

@@ -23,9 +23,7 @@ _ANY_ORDER = {"reassoc", "nsz"}  # sums in any order, so that they run on whole 
 
 
 @compiled(fastmath=_ANY_ORDER)
-def refit(
-    covariance, weight, label, size, loading, coupling, chosen, couplings_too, lowest, max_sweeps, tolerance, outside
-):
+def refit(covariance, weight, label, size, loading, coupling, chosen, couplings_too, max_sweeps, tolerance, outside):
     """Coordinate descent on the loadings of `chosen` voters, and on the couplings of their groups, in place.
 
     Stops when a sweep changes no loading by more than the tolerance times the largest, and no coupling by more than
@@ -34,7 +32,7 @@ def refit(
 
     The loading of a voter is a regression. The scale s of a group's loadings and its coupling t have a closed form:
     with x = s^2 inside the block and y = s t towards the rest the two sums of squares separate, so x and y are two
-    weighted regressions. If the result leaves lowest <= t <= 1, only t is updated and clipped.
+    weighted regressions. If the result leaves -1 <= t <= 1, only t is updated and clipped.
     """
     m = loading.size
     for j in range(m):
@@ -88,11 +86,11 @@ def refit(
             towards_rest = across_num / across_den
             before = coupling[k]
             ratio = 1.0
-            t = min(1.0, max(lowest, towards_rest))
+            t = min(1.0, max(-1.0, towards_rest))
             if inside_den > TINY and inside_num > 0.0:
                 scale_of_group = np.sqrt(inside_num / inside_den)
                 free = towards_rest / scale_of_group
-                if lowest <= free <= 1.0:
+                if -1.0 <= free <= 1.0:
                     t = free
                     ratio = scale_of_group
             coupling[k] = t
@@ -127,7 +125,6 @@ def evaluate_partitions(
     partitions,
     sizes,
     flat_loading,
-    lowest,
     label,
     size,
     loading,
@@ -145,8 +142,6 @@ def evaluate_partitions(
         for k in range(m):
             label[k] = partitions[p, k]
             size[k] = sizes[p, k]
-            coupling[k] = max(lowest, 0.7) if sizes[p, k] > 1 else 1.0
+            coupling[k] = 0.7 if sizes[p, k] > 1 else 1.0
             loading[k] = flat_loading[k]
-        result[p] = refit(
-            covariance, weight, label, size, loading, coupling, chosen, True, lowest, 100, 1e-6, outside
-        )
+        result[p] = refit(covariance, weight, label, size, loading, coupling, chosen, True, 100, 1e-6, outside)

@@ -192,6 +192,11 @@ def codes_of_voters(codes: Codes, voters: NDArray[np.integer]) -> Codes:
     return np.ascontiguousarray(codes[:, voters])
 
 
+def recoded(codes: Codes, code_of: NDArray[np.int8]) -> Codes:
+    """Return rows in other codes; ``code_of`` has the new one of every code, and -1 at the end for no vote."""
+    return codes.recoded(code_of) if isinstance(codes, SparseCodes) else code_of[codes]
+
+
 def first_vote(codes: Codes, symbol: int) -> tuple[int, int] | None:
     """Return the first row and voter that hold a symbol; None if nobody says it."""
     if isinstance(codes, SparseCodes):

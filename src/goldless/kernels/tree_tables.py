@@ -143,35 +143,6 @@ class UnitTables:
         hear_wide(packed, self.plan.n_narrow, self.wide, self.plan.wide_start, self._wide_rates, out)
         return out
 
-    def latent_posterior(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return Pr(alpha_k = a | all votes of the row), shape (n_rows, n_groups, n_latent_states)."""
-        joint = self.hub_log_likelihood(packed) + self.log_weights
-        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-        hub = joint / joint.sum(axis=1, keepdims=True)
-        return (self._latent_given_hub(packed) * hub[:, None, None, :]).sum(axis=3).clip(0.0, 1.0)
-
-    def _latent_given_hub(self, packed: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Return Pr(alpha_k = a | votes of k, hub), shape (n_rows, n_groups, n_latent_states, n_hub_states)."""
-        plan, out = self.plan, np.empty((len(packed), *self.rates.shape))
-        for unit, group in enumerate(plan.unit_group):
-            if plan.unit_byte[unit] < plan.n_narrow:
-                digits = packed[:, plan.unit_byte[unit]] // plan.unit_weight[unit]
-                n_votes = plan.unit_start[unit + 1] - plan.unit_start[unit]
-                out[:, group] = self._latent(group, self.likelihood[unit, digits % plan.radix**n_votes])
-        for number, group in enumerate(plan.wide_groups):
-            bytes_ = range(plan.wide_start[number], plan.wide_start[number + 1])
-            evidence = sum(self.wide[byte, packed[:, plan.n_narrow + byte]] for byte in bytes_)
-            out[:, group] = self._latent(group, np.exp(evidence - evidence.max(axis=1, keepdims=True)))
-        return out
-
-    def _latent(self, group: int, likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Pr(alpha = a | votes, hub) from the likelihood of the votes for each value of alpha."""
-        rates = self.rates[group]
-        if not self.has_latent[group]:
-            return np.broadcast_to(rates, (len(likelihood), *rates.shape))
-        joint = likelihood[:, :, None] * rates
-        return joint / np.maximum(joint.sum(axis=1, keepdims=True), _TINY)
-
     def sums(self, packed: NDArray[np.uint8], counts: NDArray[np.float64]) -> RowSums:
         """Return what the rows add to an E-step; the log-likelihood lacks what :meth:`base` adds."""
         n_states, n_latent, n_wide_bytes = self.narrow.shape[2], self.wide.shape[2], len(self.wide)

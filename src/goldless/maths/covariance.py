@@ -15,7 +15,7 @@ _PSEUDO_ITEMS = 5.0
 
 @dataclass(frozen=True)
 class CovarianceEstimate:
-    """Covariance of votes under a likeness of symbols, from the items both voters voted on.
+    """Covariance of votes, from the items both voters voted on.
 
     Two labels are coded -1 and +1. More are corners of a regular simplex, so that the covariance of two voters is how
     much more often they agree than by chance.
@@ -65,25 +65,24 @@ def own_order(covariance: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.lexsort(np.sort(rows, axis=1).T[::-1])
 
 
-def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | None = None) -> CovarianceEstimate:
+def covariance_of(tables: NDArray[np.int64]) -> CovarianceEstimate:
     """Estimate the covariance from pair tables.
 
-    ``tables`` (n_symbols, n_symbols, n_voters, n_voters): items on which i said a and j said b; ``likeness``
-    (n_symbols, n_symbols): how alike two symbols are, K; by default V / (V - 1) if they are the same and 0 otherwise,
-    which for two labels is the covariance of votes -1 and +1.
+    ``tables`` (n_symbols, n_symbols, n_voters, n_voters): items on which i said a and j said b.
 
     Notes
     -----
-    With J the joint shares of a pair and ``z_ab = K_ab - E K_a. - E K_.b + E K`` the product of two centred votes is
-    z, so the covariance is ``r = sum J z`` and its sampling variance ``(sum J z^2 - r^2) / n``.
+    How alike two symbols are, K, is V / (V - 1) if they are the same and 0 otherwise, which for two labels makes the
+    covariance that of votes -1 and +1. With J the joint shares of a pair and ``z_ab = K_ab - E K_a. - E K_.b + E K``
+    the product of two centred votes is z, so the covariance is ``r = sum J z`` and its sampling variance
+    ``(sum J z^2 - r^2) / n``.
 
     Of few common items the variance would be far too small as often as they happen to agree: two voters that say the
     same on five items have none. So below 100 items it is that of the items and of five more on which the two voters
     vote independently. Without this the misfit of 250 independent voters with 5 items in common was 97 in place of 1.
     """
     n_symbols = len(tables)
-    if likeness is None:
-        likeness = np.eye(n_symbols) * n_symbols / (n_symbols - 1)
+    alike = n_symbols / (n_symbols - 1)
     n_voters = tables.shape[2]
     cast = np.einsum("aaii->ai", tables)
     share = cast / np.maximum(cast.sum(axis=0), 1)
@@ -93,20 +92,18 @@ def covariance_of(tables: NDArray[np.int64], likeness: NDArray[np.float64] | Non
         both[rows] = part.sum(axis=(0, 1))
         enough = both[rows] >= 2
         count = np.where(enough, both[rows], 2).astype(float)
-        biased, squares = _moments(part, tables[:, :, :, rows], count, likeness)
+        biased, squares = _moments(part, tables[:, :, :, rows], count)
         biased = np.where(enough, biased, 0.0)
         variance_of_product = squares - biased**2
         few = enough & (both[rows] < _FEW_ITEMS)
         if few.any():
             chance = _PSEUDO_ITEMS * np.einsum("ai,bj->abij", share[:, rows], share)
             turned = chance.transpose(1, 0, 3, 2)
-            smooth, smooth_squares = _moments(
-                part + chance, tables[:, :, :, rows] + turned, count + _PSEUDO_ITEMS, likeness
-            )
+            smooth, smooth_squares = _moments(part + chance, tables[:, :, :, rows] + turned, count + _PSEUDO_ITEMS)
             variance_of_product = np.where(few, smooth_squares - smooth**2, variance_of_product)
         covariance[rows] = biased * count / (count - 1)
         standard_error[rows] = np.where(enough, np.sqrt(np.maximum(variance_of_product, 0.0) / count), np.inf)
-    variance = np.diag(likeness) @ share - np.einsum("ai,ab,bi->i", share, likeness, share)
+    variance = alike * (share - share**2).sum(axis=0)
     mean = 2 * share[1] - 1.0 if n_symbols == 2 else np.full(len(both), np.nan)
     return CovarianceEstimate(
         covariance,
@@ -166,32 +163,29 @@ def covariance_of_values(tables: NDArray[np.int64], values: NDArray[np.float64])
 
 
 def _moments(
-    tables: NDArray, turned: NDArray, count: NDArray[np.float64], likeness: NDArray[np.float64]
+    tables: NDArray, turned: NDArray, count: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the means of the product of two centred votes and of its square, for pairs of some voters with all.
 
     ``turned`` has the same pairs the other way round: sums of both are symmetric to the last bit.
     """
-    of_pairs = _one_way(tables, count, likeness)
-    of_turned = of_pairs if tables.shape == turned.shape else _one_way(turned, count.T, likeness)
+    of_pairs = _one_way(tables, count)
+    of_turned = of_pairs if tables.shape == turned.shape else _one_way(turned, count.T)
     return (of_pairs[0] + of_turned[0].T) / 2, (of_pairs[1] + of_turned[1].T) / 2
 
 
-def _one_way(
-    tables: NDArray, count: NDArray[np.float64], likeness: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _one_way(tables: NDArray, count: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the means of the product of two centred votes and of its square, as the sums come."""
-    n_symbols = len(tables)
+    n_symbols, alike = len(tables), len(tables) / (len(tables) - 1)
     first = tables.sum(axis=1) / count  # share of a among the votes of i on common items
     second = tables.sum(axis=0) / count  # share of b among those of j
-    like_second = np.tensordot(likeness, second, axes=(1, 0))  # E K_a.
-    like_first = np.tensordot(likeness, first, axes=(0, 0))  # E K_.b
+    like_second, like_first = alike * second, alike * first  # E K_a. and E K_.b
     like_both = (first * like_second).sum(axis=0)  # E K
     product_mean, square_mean = np.zeros(count.shape), np.zeros(count.shape)
     for a in range(n_symbols):
         for b in range(n_symbols):
             joint = tables[a, b] / count
-            product = likeness[a, b] - like_second[a] - like_first[b] + like_both
+            product = alike * (a == b) - like_second[a] - like_first[b] + like_both
             product_mean += joint * product
             square_mean += joint * product**2
     return product_mean, square_mean

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.kernels.ideal import same_zero_pattern
 from goldless.maths.checks import as_square
 
 
@@ -51,10 +50,26 @@ def ideal_groups(covariance: ArrayLike, tol: float = 1e-9) -> NDArray[np.int64]:
     representatives: list[int] = []
     for voter in range(len(covariance)):
         for group, other in enumerate(representatives):
-            if same_zero_pattern(covariance, other, voter, tol):
+            if _same_zero_pattern(covariance, other, voter, tol):
                 groups[voter] = group
                 break
         else:
             groups[voter] = len(representatives)
             representatives.append(voter)
     return groups
+
+
+def _same_zero_pattern(covariance: NDArray[np.float64], first: int, second: int, tol: float) -> bool:
+    """Whether M(first, j, k, l) and M(second, j, k, l) vanish for the same j, k, l, all distinct other voters."""
+    others = np.delete(np.arange(len(covariance)), [first, second])
+    inside, of_two = covariance[np.ix_(others, others)], covariance[[first, second]][:, others]
+    for j in range(len(others)):
+        left = of_two[:, j, None, None] * inside  # [., k, l]: r_ij r_kl
+        right = inside[:, j, None] * of_two[:, None, :]  # r_il r_kj
+        vanishes = np.abs(left - right) <= tol * np.maximum(np.abs(left), np.abs(right))
+        differs = vanishes[0] != vanishes[1]
+        differs[j], differs[:, j] = False, False
+        np.fill_diagonal(differs, False)
+        if differs.any():
+            return False
+    return True

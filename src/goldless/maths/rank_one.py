@@ -104,7 +104,7 @@ def _descend(matrix: NDArray[np.float64], weight: NDArray[np.float64], loadings:
     n_voters = len(loadings)
     alone = np.arange(n_voters), np.ones(n_voters, dtype=np.int64), loadings, np.ones(n_voters)
     everybody = np.ones(n_voters, dtype=bool)
-    refit(matrix, weight, *alone, everybody, False, -1.0, _MAX_SWEEPS, _TOL, np.empty(n_voters))
+    refit(matrix, weight, *alone, everybody, False, _MAX_SWEEPS, _TOL, np.empty(n_voters))
 
 
 def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

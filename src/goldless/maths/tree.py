@@ -9,15 +9,17 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.kernels.evaluate import evaluate_codes
+from goldless.kernels.evaluate import evaluate_codes, sums_of_votes
 from goldless.kernels.packing import PackingPlan
-from goldless.kernels.sparse import Codes, SparseCodes
+from goldless.kernels.sparse import Codes, SparseCodes, dense_codes
 from goldless.kernels.sparse_tree import SparseTree
 from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.kernels.tree_tables import UnitTables
 from goldless.maths.checks import as_groups, relabel
 from goldless.maths.rates import LEAST_RATE, VOTERS_AT_ONCE, bounded, log_odds, log_rates, normalised, unbounded
 from goldless.maths.tables import TreeTables
+
+_ROWS_AT_ONCE = 1 << 12  # of which a number for each group, latent and state is held
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +139,29 @@ class TreeModel(TreeTables):
 
     def group_posterior(self, codes: ArrayLike | SparseCodes) -> NDArray[np.float64]:
         """Return Pr(alpha_k = a | votes) of every item and group, shape (n_items, n_groups, n_latent_states)."""
-        return self._evaluate(codes, UnitTables.latent_posterior)
+        hub, originals = self.state_posterior(codes), self.copy_of == np.arange(self.n_voters)
+        merged = np.where(originals, dense_codes(merge_copies(_as_codes(codes), self.copy_of)), -1)
+        found = np.empty((len(merged), *self.latents.shape[:2]))
+        for rows in row_chunks(len(merged), _ROWS_AT_ONCE):
+            found[rows] = np.einsum("ngas,ns->nga", self.group_messages(merged[rows])[1], hub[rows])
+        return found.clip(0.0, 1.0)
+
+    def group_messages(self, codes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return log Pr(votes of k | state), shape (n_rows, n_groups, n_states), and Pr(alpha_k = a | state, votes).
+
+        ``codes`` are of originals: copies have no votes.
+        """
+        member = (self.groups[:, None] == np.arange(self.n_groups)).astype(np.float64)
+        n_latent = self.latents.shape[1]
+        by_latent = np.zeros((len(codes), self.n_groups, n_latent))
+        for symbol in range(self.n_symbols):
+            for a in range(n_latent):
+                by_latent[:, :, a] += (codes == symbol) @ (self.log_votes[:, a, symbol][:, None] * member)
+        with np.errstate(divide="ignore"):
+            of_latent = np.log(self.latents)  # (group, alpha, state)
+        joint = by_latent[:, :, :, None] + of_latent
+        given_state = np.logaddexp.reduce(joint, axis=2)
+        return given_state, np.exp(joint - given_state[:, :, None, :])
 
     def _evaluate(
         self,
@@ -147,7 +171,7 @@ class TreeModel(TreeTables):
         """Check codes and evaluate them, the first of a voter and its copies speaking for all of them."""
         if isinstance(codes, SparseCodes):
             return self._evaluate_sparse(codes, of_packed)
-        checked = np.ascontiguousarray(codes, dtype=np.int8)
+        checked = np.ascontiguousarray(_as_codes(codes))
         if checked.ndim != 2 or checked.shape[1] != self.n_voters:
             raise ValueError(f"codes of {self.n_voters} voters are needed, got shape {checked.shape}")
         if checked.size and (checked.min() < -1 or checked.max() >= self.n_symbols):
@@ -155,6 +179,11 @@ class TreeModel(TreeTables):
         original = self.copy_of == np.arange(self.n_voters)
         groups = np.where(original, self.groups, -1)
         merged = np.asarray(merge_copies(checked, self.copy_of))
+        if min(self.n_symbols, self.n_states) > 2 and not self.has_latent.any():
+            log_votes = self.log_votes[:, : self.n_states] * original[:, None, None]
+            if of_packed is UnitTables.hub_log_likelihood:
+                return sums_of_votes(merged, log_votes)
+            return sums_of_votes(merged, log_votes[:, 1:] - log_votes[:, :1])
         return evaluate_codes(merged, groups, self.n_symbols, partial(self.unit_tables, once=True), of_packed)
 
     def _evaluate_sparse(
@@ -164,11 +193,6 @@ class TreeModel(TreeTables):
         if codes.n_voters != self.n_voters:
             raise ValueError(f"codes of {self.n_voters} voters are needed, got shape {codes.shape}")
         tree, merged = self.sparse_tree(), codes.merged(self.copy_of)
-        if of_packed is UnitTables.latent_posterior:
-            hub = normalised(tree.hub_log_likelihood(merged) + log_rates(self.prior))
-            out = np.einsum("gas,ns->nga", self.latents, hub)
-            out[:, self.has_latent] = tree.latent_posterior(merged)
-            return out
         found = tree.hub_log_likelihood(merged)
         return found if of_packed is UnitTables.hub_log_likelihood else found[:, 1:] - found[:, :1]
 
@@ -320,6 +344,10 @@ class TreeModel(TreeTables):
     def flipped(self) -> TreeModel:
         """Return the same distribution of votes with the two classes exchanged."""
         return self.renamed([1, 0])
+
+
+def _as_codes(codes: ArrayLike | SparseCodes) -> Codes:
+    return codes if isinstance(codes, SparseCodes) else np.asarray(codes, dtype=np.int8)
 
 
 def first_like(labels: NDArray) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goldless.report import drawing
-from goldless.report.sentences import METHODS
+from goldless.report.sentences import HAS_GAPS, METHODS
 from goldless.report.structure import decimals_of
 from goldless.report.table import as_base64
 from goldless.words import shortened
@@ -79,6 +79,7 @@ def render_html(summary: dict[str, Any]) -> str:
             script=Markup(script),  # our own files
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             called=METHODS,
+            has_gaps=HAS_GAPS,
             group_number={group["name"]: number for number, group in enumerate(summary["groups"])},
             trees=drawing.trees(summary),
             path=drawing.residual_path(summary),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from goldless.diagnosis import AuditOutcome, diagnose
+from goldless.errors import warnings_said
 from goldless.estimators.base import check_is_model
 from goldless.estimators.latent import LatentSML
 from goldless.io.encode import encode_votes
@@ -169,10 +170,9 @@ def _fitted(table: VotesFile) -> tuple[LatentSML, list[str]]:
     """Fit the default model, the public one; return it and its warnings as sentences."""
     from goldless.estimators.learners import LatentSML
 
-    with python_warnings.catch_warnings(record=True) as caught:
-        python_warnings.simplefilter("always")
+    with warnings_said() as said:
         model = LatentSML(at_least=table.at_least).fit(table.votes)
-    return model, [str(warning.message) for warning in caught]
+    return model, said
 
 
 def changes_since(model: Any, table: VotesFile, other: VotesFile) -> AgainstPart:

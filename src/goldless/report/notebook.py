@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from goldless.diagnosis import AuditOutcome, AuditPlan, Comparison, Diagnosis
+from goldless.diagnosis.advice import unanswered
 from goldless.estimators.base import VoteEstimator
 from goldless.fitting.ask import Questions
 from goldless.fitting.explain import Explanation
@@ -66,6 +67,11 @@ def _percent(share: float | None) -> str:
 
 def _between(ends: tuple[float, float] | None) -> str:
     return "" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
+
+
+def _bar(name: str, value: float, real: Any, own: Any = None) -> dict[str, Any]:
+    """Return a bar: a value, what was true of real panels, and the interval if the model holds."""
+    return {"name": name, "value": value, "real": real, "own": own}
 
 
 def _more(shown: int, n: int, what: str) -> str:
@@ -142,13 +148,12 @@ def _of_diagnosis(diagnosis: Diagnosis) -> str:
         title=f"{len(diagnosis.voters)} voters on {diagnosis.n_items:,} items: {diagnosis.effective_votes:.1f} "
         f"effective votes{between}.",
         lines=[diagnosis.verdict],
-        limits=[f"The votes cannot tell how good the labels are: {why}." for why in diagnosis.cannot_tell[:1]],
+        limits=[unanswered(why) for why in diagnosis.cannot_tell[:1]],
         warnings=[diagnosis.at_risk] if diagnosis.at_risk is not None else [],
         tree=drawing.tree(picture),
         chance=1 / len(diagnosis.classes),
         bars=[
-            {"name": row.method, "value": row.balanced_accuracy, "real": row.interval, "own": row.model_interval}
-            for row in diagnosis.expected
+            _bar(row.method, row.balanced_accuracy, row.interval, row.model_interval) for row in diagnosis.expected
         ],
         said=[
             f"Independence: {p_value(diagnosis.independence_pvalue)}; fit of the groups: "
@@ -168,12 +173,7 @@ def report_html(summary: dict[str, Any]) -> str:
         tree=drawing.tree(summary),
         chance=answer["chance"],
         bars=[
-            {
-                "name": row["method"],
-                "value": row["balanced_accuracy"],
-                "real": row["interval"],
-                "own": row["model_interval"],
-            }
+            _bar(row["method"], row["balanced_accuracy"], row["interval"], row["model_interval"])
             for row in answer["expected"]
         ],
         said=["report.save(path) writes the page."],
@@ -219,7 +219,7 @@ def _of_outcome(outcome: AuditOutcome) -> str:
         chance=1 / len(outcome.classes),
         bar_head="95 % interval",
         bars=[
-            {"name": row.what, "value": row.value, "real": row.interval, "own": None}
+            _bar(row.what, row.value, row.interval)
             for row in part.measured
             if row.value is not None and "accuracy" in row.what
         ],

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.estimators.base import check_is_fitted, check_is_model
+from goldless.estimators.base import check_is_fitted, check_is_model, votes_of_model
 from goldless.estimators.cut_numbers import CutVotes, Said, as_labels
 from goldless.estimators.majority import MajorityVote
 from goldless.estimators.sampled import in_memory
 from goldless.fitting.crowd import looked_at
 from goldless.fitting.explain import Explanation, explain_patterns
 from goldless.fitting.fitted import Fitted
-from goldless.io.encode import encode_votes
 from goldless.kernels.sparse import dense_codes
 from goldless.maths.tree import TreeModel
 from goldless.votes.rows import PatternTable
@@ -47,9 +46,7 @@ class Opened:
         drawn = in_memory(model, X)
         as_fitted = drawn.model
         model, X = as_labels(drawn.model, drawn.votes)
-        votes = encode_votes(X, classes=model.classes_, missing=model.missing)
-        if votes.n_voters != model.n_features_in_:
-            raise ValueError(f"the model has {model.n_features_in_} voters, the votes have {votes.n_voters}")
+        votes = votes_of_model(model, X, "a report")
         if isinstance(X, CutVotes) and X.said is not None:
             table, said = X.said.collapsed(dense_codes(X.codes), None)
             numbers = dense_codes(as_fitted._read(drawn.votes, reset=False).codes)

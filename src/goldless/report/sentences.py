@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from goldless.diagnosis.advice import SAME_LABELS
+from goldless.diagnosis.advice import SAME_LABELS, unanswered
 from goldless.diagnosis.reference_class import ReferenceClass
 from goldless.diagnosis.refit import FEWEST_TO_SEE_ECHOES
 from goldless.families import all_of_one
@@ -19,6 +19,8 @@ METHODS = {
     "voter thought best": "voter with the highest estimate",
     "panel": "panel",
 }
+# share of the items: of a voter with votes on fewer it is said, for on all items it is then not as good as on its own
+HAS_GAPS = 0.995
 _FEW_PANELS = 30  # from so many on "of 100" is said of how often something held
 _AS_GOOD_AS_ALL = 0.95
 _REJECTED = 0.05
@@ -73,13 +75,19 @@ def in_short(facts: Facts) -> str:
     if n_voters < FEWEST_TO_SEE_ECHOES and not facts.groups:
         return f"{n_voters} voter{'s' * (n_voters != 1)}: too few to see who echoes whom"
     if not facts.groups and worth > _AS_GOOD_AS_ALL * n_voters:
-        return f"{n_voters} voters, no echo found"
+        tested = facts.diagnosis.independence_pvalue
+        rejected = tested is not None and tested < _REJECTED
+        return (
+            f"{n_voters} voters share errors: whose, cannot be told"
+            if rejected
+            else f"{n_voters} voters, no echo found"
+        )
     return f"{n_voters} voters are worth {worth:.1f} votes"
 
 
 def limits(facts: Facts) -> list[str]:
     """Return what limits the answer: why the votes cannot tell how good the labels are, and what is at risk."""
-    told = [f"The votes cannot tell how good the labels are: {reason}." for reason in facts.diagnosis.cannot_tell[:1]]
+    told = [unanswered(reason) for reason in facts.diagnosis.cannot_tell[:1]]
     return [*told, *([] if facts.at_risk is None else [facts.at_risk])]
 
 
@@ -128,11 +136,11 @@ def on_real_panels(combined: Expected, known: ReferenceClass, differ: float) -> 
     better = ""
     if combined.held is not None and differ >= SAME_LABELS:
         times, of = (int(combined.held * n_panels), n_panels) if few else (round(100 * combined.held), 100)
-        better = f", and better than majority on {times} of {of}"
+        better = f", and higher than that of the majority vote on {times} of {of}"
     alike = "of more than two classes" if few else "that looked like this"
     return (
-        f"The model expects {percent(combined.balanced_accuracy)}; on {n_panels} real panels {alike} the labels were "
-        f"right on {low} to {high} % of items{better}."
+        f"The model expects a balanced accuracy of {percent(combined.balanced_accuracy)}; on {n_panels} real panels "
+        f"{alike} it was {low} to {high} %{better}."
     )
 
 

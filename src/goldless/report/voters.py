@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from goldless.diagnosis import Diagnosis
 from goldless.diagnosis.panel_scale import on_one_scale
-from goldless.diagnosis.worth import expected_balanced_accuracy
 from goldless.estimators.latent import LatentSML
 from goldless.families import shared_family
 from goldless.fitting.fitted import Fitted
 from goldless.fitting.number_facts import auc_of, direction_of, emission_of, severity_of, turning_point_of
 from goldless.fitting.panels import judge_panels
+from goldless.fitting.risk import expected_balanced_accuracy
 from goldless.maths.selection import select_voters
 from goldless.maths.tree import TreeModel
 from goldless.plain import interval, rounded

@@ -12,6 +12,7 @@ from goldless.kernels.pair_counts import pair_counts
 from goldless.kernels.threads import one_linear_algebra_thread
 from goldless.maths.covariance import CovarianceEstimate, covariance_of
 
+FEWEST_TO_COPY = 20  # votes: with fewer two voters may well say the same
 _FEW_PRODUCTS = 1 << 23  # that numpy adds before a kernel would be compiled
 
 
@@ -92,15 +93,15 @@ class PairTables:
         """Return the covariance of the votes with its sampling error."""
         return covariance_of(self.tables)
 
-    def first_copies(self, min_votes: int = 20) -> NDArray[np.int64]:
+    def first_copies(self) -> NDArray[np.int64]:
         """Return for each voter the first voter with exactly the same votes, or itself.
 
-        Voters with fewer than ``min_votes`` votes, or one symbol only, may coincide by chance and are left alone.
+        Voters with fewer than 20 votes, or one symbol only, may coincide by chance and are left alone.
         """
         cast, both = self.cast, self.both
         n_votes = cast.sum(axis=0)
         same = (self.agreements == both) & (both == n_votes[:, None]) & (both == n_votes[None, :])
-        telling = (n_votes >= min_votes) & ((cast > 0).sum(axis=0) > 1)
+        telling = (n_votes >= FEWEST_TO_COPY) & ((cast > 0).sum(axis=0) > 1)
         same &= telling[:, None] & telling[None, :]
         np.fill_diagonal(same, True)
         return same.argmax(axis=1)

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from goldless.kernels.sparse import SparseCodes, count_partners, count_shared
+from goldless.kernels.sparse import Codes, SparseCodes, count_partners, count_shared
 from goldless.kernels.sparse_tree import SparseLayout
 from goldless.maths.covariance import CovarianceEstimate
-from goldless.votes.pairs import PairTables
+from goldless.votes.pairs import FEWEST_TO_COPY, PairTables
+from goldless.votes.rows import PatternTable
 
 MOST_COMPARED = 500  # voters: of more, only those are compared with each other that share enough items
 _MOST_STREAMED = 2000  # voters of votes that are not in memory of whom all pairs are looked at
@@ -121,6 +122,13 @@ class SparseRows:
     def pairs(self) -> SparsePairs:
         """What voters said, alone and two by two."""
         return SparsePairs(self)
+
+
+def counted_rows(codes: Codes, n_symbols: int, counts: NDArray[np.int64] | None = None) -> PatternTable | SparseRows:
+    """Return the distinct rows of a matrix, or lists of voters as they are: they hardly repeat."""
+    if isinstance(codes, SparseCodes):
+        return SparseRows.of(codes, n_symbols, counts)
+    return PatternTable.of(np.ascontiguousarray(codes), n_symbols, counts)
 
 
 def joined_sparse(parts: Sequence[SparseRows]) -> SparseRows:
@@ -236,12 +244,12 @@ class SparsePairs:
         )
         return partners
 
-    def first_copies(self, min_votes: int = 20) -> NDArray[np.int64]:
+    def first_copies(self) -> NDArray[np.int64]:
         """Return for each voter the first voter with exactly the same votes, or itself.
 
-        Voters with fewer than ``min_votes`` votes, or one symbol only, may coincide by chance and are left alone.
+        Voters with fewer than 20 votes, or one symbol only, may coincide by chance and are left alone.
         """
-        telling = (self.cast.sum(axis=0) >= min_votes) & ((self.cast > 0).sum(axis=0) > 1)
+        telling = (self.cast.sum(axis=0) >= FEWEST_TO_COPY) & ((self.cast > 0).sum(axis=0) > 1)
         first = np.arange(self.n_voters)
         if telling.any():
             voters = np.flatnonzero(telling)

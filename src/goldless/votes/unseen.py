@@ -108,12 +108,7 @@ class UnseenRows:
             rows = GroupedCodes(self._few, model.groups)
             weight, gain = self._items(rows.log_likelihoods(model), n_seen)
             more = rows.expect(model, weight)
-        return ExpectedCounts(
-            counts.labels + more.labels,
-            counts.latents + more.latents,
-            counts.votes + more.votes,
-            counts.log_likelihood + gain,
-        )
+        return counts + replace(more, log_likelihood=gain)
 
     def rows(self, model: TreeModel, n_seen: float) -> PatternTable:
         """Return the patterns with their expected items, rounded."""

@@ -88,6 +88,17 @@ class Votes:
             answers=None if self.answers is None else self.answers[:, chosen],
         )
 
+    @property
+    def item_names(self) -> list:
+        """Names of the items; their numbers from 1 where they have none."""
+        return list(range(1, self.n_items + 1)) if self.items is None else self.items.tolist()
+
+    @property
+    def voter_names(self) -> list[str]:
+        """Names of the voters as text, by column where they have none."""
+        names = (f"voter {column}" for column in range(self.n_voters)) if self.voters is None else self.voters
+        return [str(name) for name in names]
+
     def voter_name(self, voter: int) -> str:
         """Return how to call a voter in a message."""
         return voter_name(self.voters, voter)
@@ -101,8 +112,7 @@ def voter_name(names: NDArray | None, voter: int) -> str:
 def find_items(votes: Votes, items: Collection[str]) -> dict[str, int]:
     """Return the row of each of some items, by name or, if they have none, by number from 1: the first of several."""
     found: dict[str, int] = {}
-    names = range(1, votes.n_items + 1) if votes.items is None else votes.items.tolist()
-    for row, name in enumerate(map(str, names)):
+    for row, name in enumerate(map(str, votes.item_names)):
         if name in items:
             found.setdefault(name, row)
     return found

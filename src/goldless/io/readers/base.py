@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -285,7 +285,7 @@ class ReaderOptions:
         Take calls that a caller's own filter rejects for votes too.
     truth : str or None
         Name of what holds the truth, if the user gave one: of a file in a folder, perhaps.
-    roles : Roles
+    item, voter, label : str or None
         The columns that the user named.
     progress : callable or None
         Called with the share that has been read.
@@ -299,7 +299,9 @@ class ReaderOptions:
     pairs: str = "agree"
     every_call: bool = False
     truth: str | None = None
-    roles: Roles = field(default_factory=Roles)
+    item: str | None = None
+    voter: str | None = None
+    label: str | None = None
     progress: Progress | None = None
 
 

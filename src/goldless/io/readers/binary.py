@@ -112,9 +112,8 @@ class ArrayReader:
             if file.head.startswith(b"\x93NUMPY"):
                 array = _read_array(stream, file.name)
                 if array.ndim != 2:
-                    raise VotesError(
-                        "shape", f"{file.name} holds an array of shape {array.shape}, not items x voters"
-                    )
+                    seen = f"{file.name} holds an array of shape {array.shape}, not items x voters"
+                    raise VotesError("shape", seen, "one-class-of-three" if array.ndim == 3 else None)
                 return _read_matrix({file.stem: array}, file.stem, options, file.name, "npy")
             arrays = read_npz(stream, file.name)
         if {"data", "indices", "indptr", "shape", "format"} <= arrays.keys():
@@ -125,7 +124,7 @@ class ArrayReader:
 def read_arrays(arrays: dict[str, NDArray], options: ReaderOptions, name: str) -> Read:
     """Read named arrays: a table of votes, and names beside it."""
     tables = [key for key, array in arrays.items() if array.ndim == 2]
-    asked = options.table or options.roles.label
+    asked = options.table or options.label
     chosen = asked or next((key for key in ("votes", "X", "L") if key in tables), None)
     if chosen is None and len(tables) == 1:
         chosen = tables[0]
@@ -146,13 +145,13 @@ def _read_matrix(arrays: dict[str, NDArray], chosen: str, options: ReaderOptions
         raise empty_file(name, f"holds an array {chosen!r} that is empty, its shape is {votes.shape}")
     if votes.shape[1] > MAX_COLUMNS:
         raise too_wide(name)
-    names = _names_of(arrays, options.roles.voter or "voters", votes.shape[1])
+    names = _names_of(arrays, options.voter or "voters", votes.shape[1])
     names = names if names is not None else [f"voter {column + 1}" for column in range(votes.shape[1])]
     twice = duplicated(names)
     if twice is not None:
         raise same_name(name, twice, "voters")
     columns = {title: _column(votes[:, i]) for i, title in enumerate(names)}
-    items = _names_of(arrays, options.roles.item or "items", votes.shape[0])
+    items = _names_of(arrays, options.item or "items", votes.shape[0])
     item_title = None
     if items is not None:
         item_title = "item" if "item" not in columns else "name of the item"

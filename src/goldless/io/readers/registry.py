@@ -59,6 +59,12 @@ def all_presets() -> tuple[Preset, ...]:
     return (*(found for found in _plugins() if isinstance(found, Preset)), *PRESETS)
 
 
+def _all_formats() -> dict[str, Reader | Preset]:
+    """Return every format by its name: of several with one name the first."""
+    every: list[Reader | Preset] = [*all_readers(), *all_presets()]
+    return {one.name: one for one in reversed(every)}
+
+
 def list_formats() -> list[tuple[str, str]]:
     """Return the name and the title of every format.
 
@@ -68,21 +74,15 @@ def list_formats() -> list[tuple[str, str]]:
     >>> dict(list_formats())["langfuse"]
     'Langfuse scores (CSV or JSON)'
     """
-    titles: dict[str, str] = {}
-    known: tuple[Reader | Preset, ...] = (*all_readers(), *all_presets())
-    for one in known:
-        titles.setdefault(one.name, one.title)
-    return sorted(titles.items())
+    return sorted((name, one.title) for name, one in _all_formats().items())
 
 
 def named(name: str) -> Reader | Preset:
     """Return the format of a name."""
-    known: tuple[Reader | Preset, ...] = (*all_readers(), *all_presets())
-    for one in known:
-        if one.name == name:
-            return one
-    names = [title for title, _ in list_formats()]
-    raise VotesError("format", f"there is no format {name!r}{nearest(name, names) or ''}", "list-formats")
+    known = _all_formats()
+    if name in known:
+        return known[name]
+    raise VotesError("format", f"there is no format {name!r}{nearest(name, sorted(known))}", "list-formats")
 
 
 def sniff(file: File) -> tuple[float, Reader] | None:

@@ -27,12 +27,12 @@ from goldless.io.readers.base import (
     same_name,
     too_wide,
 )
-from goldless.io.readers.columns import Columns, as_meant, column_of
+from goldless.io.readers.columns import Columns, as_grades, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import Layout, bad_encoding, bad_text, layout_of, long_line
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
-from goldless.io.tables import doubtful_labels, wide_alphabet
+from goldless.io.tables import doubtful_labels, may_be_grades, truth_words, wide_alphabet
 from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import NumberAlphabet
@@ -207,6 +207,15 @@ def list_pieces(path: str | os.PathLike, by_row_group: bool = False) -> list[Pie
     return pieces
 
 
+def _stated_rows(pieces: list[Piece]) -> int | None:
+    """Return how many rows pieces say they have; None if they do not say it."""
+    if pieces[0].kind != "parquet":
+        return None
+    from pyarrow import parquet
+
+    return sum(parquet.read_metadata(piece.path).num_rows for piece in pieces)
+
+
 @dataclass(frozen=True, eq=False)
 class FileVotes:
     """A file or folder of votes whose columns have been understood."""
@@ -221,15 +230,12 @@ class FileVotes:
     how: str  # one sentence on how the file was read
     notes: tuple[Note, ...] = ()  # what was left out
     left_out: frozenset[str] = frozenset()  # columns that are neither
+    rules: LabelRules | None = None  # where words stand beside numbers, rules that know the words
 
     @property
     def n_rows(self) -> int | None:
         """Number of rows, if the files say so."""
-        if self.pieces[0].kind != "parquet":
-            return None
-        from pyarrow import parquet
-
-        return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
+        return _stated_rows(self.pieces)
 
     def tables(self, rules: LabelRules) -> Iterator[Any]:
         """Yield the votes of numbers, a table for each record batch."""
@@ -285,10 +291,9 @@ class LongFiles:
     @property
     def n_lines(self) -> int:
         """Number of lines; about, if the files do not say it."""
-        if self.pieces[0].kind == "parquet":
-            from pyarrow import parquet
-
-            return sum(parquet.read_metadata(piece.path).num_rows for piece in self.pieces)
+        stated = _stated_rows(self.pieces)
+        if stated is not None:
+            return stated
         sizes = (os.path.getsize(p.path) * (_UNPACKED if packing_of(p.path) else 1) for p in self.pieces)
         return sum(size // _BYTES_OF_A_LINE for size in sizes)
 
@@ -327,7 +332,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         if _one_voter_a_file(pieces, reader, names):
             return None
         meant, spelt = as_meant([column_of(title, table[title], pieces[0].path) for title in names])
-        if spelt:
+        if spelt or (may_be_grades(options) and as_grades(meant) is not None):
             return None
         titles = set(names) - {options.truth, *options.ignore}
         if not options.names_columns and 3 <= len(titles) <= MOST_LONG_COLUMNS:
@@ -349,7 +354,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         + (f" in {n_files:,} files" if n_files > 1 else "")
         + f", wide, in batches: {len(voters):,} voters (columns)"
         + (f", items named by column {items.name!r}" if items is not None else "")
-        + (f"; truth in {options.truth!r}, for scoring only" if options.truth is not None else "")
+        + truth_words(options.truth)
         + "."
     )
     return FileVotes(
@@ -362,6 +367,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         how,
         (*wide.notes, *(() if alphabet is None else doubtful_labels(alphabet))),
         frozenset(names) - {*(column.name for column in voters), *([items.name] if items else ()), options.truth},
+        wide.rules,
     )
 
 

@@ -25,6 +25,7 @@ _GAIN = 1e-7  # relative to the objective: smaller gains are none
 _SMALLEST_SPLIT = 4
 _MERGERS = 40  # pairs of groups tried in a round, the likeliest
 _VOTERS_PER_MOVE = 16
+_LEAST_OF_PAIR = 0.05  # coupling of two voters that become a pair
 MANY_VOTERS = 300  # of more, trials are fitted only where they change something
 _BLOCK = 1 << 22  # entries of a matrix that are worked on at a time
 ALONE, JOIN, PAIR = 0, 1, 2  # kinds of moves
@@ -104,16 +105,15 @@ class Grouping:
         self.label[voter] = group
         self.size[group] += 1
 
-    def pair(self, voter: int, other: int, covariance: float, lowest: float) -> None:
+    def pair(self, voter: int, other: int, covariance: float) -> None:
         """Let two voters that are alone become a pair: t^2 = u_i u_j / r_ij keeps their outside links."""
         product = self.loading[voter] * self.loading[other]
-        floor = max(lowest, 0.05)
         t = 1.0
         if covariance * product > 0.0:
             t = min(1.0, float(np.sqrt(product / covariance)))
         elif covariance != 0.0:
-            t = floor
-        t = max(t, floor)
+            t = _LEAST_OF_PAIR
+        t = max(t, _LEAST_OF_PAIR)
         self.join(voter, self.label[other])
         self.coupling[self.label[other]] = t
         self.loading[[voter, other]] /= t
@@ -125,12 +125,10 @@ class Covariances:
     Parameters
     ----------
     covariance, weight : ndarray of shape (n_voters, n_voters)
-    lowest : float
-        Smallest coupling of a group.
     """
 
-    def __init__(self, covariance: NDArray[np.float64], weight: NDArray[np.float64], lowest: float):
-        self.covariance, self.weight, self.lowest = covariance, weight, lowest
+    def __init__(self, covariance: NDArray[np.float64], weight: NDArray[np.float64]):
+        self.covariance, self.weight = covariance, weight
         n_voters = len(covariance)
         self.everybody = np.ones(n_voters, dtype=bool)
         self._outside, self._room = np.empty(n_voters), np.empty((8, n_voters))
@@ -148,9 +146,7 @@ class Covariances:
         Return the part of the residual that comes from pairs with a chosen voter; without a sweep nothing is fitted.
         """
         chosen = self.everybody if chosen is None else chosen
-        value = refit(
-            self.covariance, self.weight, *state.arrays, chosen, couplings, self.lowest, sweeps, tol, self._outside
-        )
+        value = refit(self.covariance, self.weight, *state.arrays, chosen, couplings, sweeps, tol, self._outside)
         return float(value)
 
     def best_moves(self, state: Grouping, price: NDArray[np.float64]) -> tuple[NDArray, NDArray, NDArray]:
@@ -170,7 +166,7 @@ class Covariances:
             state.join(voter, target)
         elif kind == PAIR:
             self.refit(state, 1, chosen=chosen, couplings=False)
-            state.pair(voter, target, self.covariance[voter, target], self.lowest)
+            state.pair(voter, target, self.covariance[voter, target])
         self.refit(state, 1, chosen=chosen, couplings=False)
 
     def move_many(self, state: Grouping, moves: tuple[NDArray, NDArray, NDArray], at_once: int) -> int:

@@ -46,7 +46,6 @@ def search_structure(
     n_items: int,
     *,
     starts: Sequence[NDArray[np.int64]] = (),
-    adversarial: bool = True,
     prices: NDArray[np.float64] | None = None,
     among: NDArray[np.int64] | None = None,
 ) -> Structure:
@@ -60,8 +59,6 @@ def search_structure(
         Number of items.
     starts : sequence of ndarray of shape (n_voters,), optional
         Further groupings to start from.
-    adversarial : bool, default=True
-        Whether a group's latent may run against Y (t < 0).
     prices : ndarray of shape (n_voters + 1,), optional
         What a group of each size costs in the second search, before over-dispersion: :func:`group_prices` by default.
     among : ndarray of shape (n_partitions, n_voters), optional
@@ -91,7 +88,7 @@ def search_structure(
     otherwise would reverse them), the one is taken that leaves fewer voters in the group when each is seated where
     it fits best by two standard errors, and not by the price; but not where the over-dispersion is above 1.5.
     """
-    problem = _Problem(estimate, lowest=-1.0 if adversarial else 0.0, partitions=among)
+    problem = _Problem(estimate, among)
     log_n = float(np.log(max(n_items, 2)))
     if problem.m < 4:
         alone = np.arange(problem.m)
@@ -116,7 +113,7 @@ def likely_partitions(estimate: CovarianceEstimate, n_items: int, n_kept: int) -
 
     These are the ``n_kept`` best on the items at hand, at the first and at the second price of the search.
     """
-    problem = _Problem(estimate, lowest=-1.0)
+    problem = _Problem(estimate)
     if not 4 <= problem.m <= _ENUMERATED_UP_TO:
         return None
     first_price = group_prices(problem.m, float(np.log(max(n_items, 2))))
@@ -131,14 +128,14 @@ def covariance_misfit(estimate: CovarianceEstimate, groups: NDArray[np.int64] | 
     """Return max(1, Q / dof) of given groups, by default of the model without groups."""
     if not estimate.n_voters:  # a crowd in which no two voters share enough items says nothing
         return 1.0
-    problem = _Problem(estimate, lowest=0.0 if groups is None else -1.0)
+    problem = _Problem(estimate)
     return problem.overdispersion(np.arange(problem.m) if groups is None else groups)
 
 
 class _Problem:
     """A covariance with weights, and the searches on it."""
 
-    def __init__(self, estimate: CovarianceEstimate, lowest: float, partitions: NDArray[np.int64] | None = None):
+    def __init__(self, estimate: CovarianceEstimate, partitions: NDArray[np.int64] | None = None):
         self.m = estimate.n_voters
         known = estimate.known & (estimate.n_pairs >= _FEWEST_COMMON_ITEMS)
         variance = np.maximum(estimate.standard_error**2, _VARIANCE_FLOOR / np.maximum(estimate.n_pairs, 1))
@@ -146,8 +143,7 @@ class _Problem:
         self.weight = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
         del variance  # of many voters every matrix counts
         self.spread = np.sqrt(np.maximum(estimate.variance, _VARIANCE_FLOOR))
-        self.lowest = lowest
-        self.data = Covariances(self.covariance, self.weight, lowest)
+        self.data = Covariances(self.covariance, self.weight)
         self.n_pairs = int(known.sum()) // 2
         self._blocks: dict[bytes, NDArray[np.float64]] = {}
         self._compared = partitions
@@ -322,7 +318,7 @@ class _Problem:
         if self._partitions is None:  # fitted once: only prices differ from search to search
             arrays = tuple(array.tobytes() for array in (self.covariance, self.weight, self.flat))
             compared = None if self._compared is None else self._compared.tobytes()
-            self._partitions = _fitted_partitions(*arrays, self.lowest, compared)
+            self._partitions = _fitted_partitions(*arrays, compared)
         partitions, sizes, values = self._partitions
         cost = price[sizes].sum(axis=1)
         objective = values + cost
@@ -356,7 +352,7 @@ class _Problem:
 
 @lru_cache(maxsize=4)  # a diagnosis compares the partitions of the fit again
 def _fitted_partitions(
-    covariance: bytes, weight: bytes, flat: bytes, lowest: float, compared: bytes | None
+    covariance: bytes, weight: bytes, flat: bytes, compared: bytes | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return all partitions, or those to compare, with the sizes of their groups and their weighted residuals."""
     loading = np.frombuffer(flat).copy()
@@ -366,5 +362,5 @@ def _fitted_partitions(
     matrices = (np.frombuffer(matrix).reshape(m, m).copy() for matrix in (covariance, weight))
     room = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty(m), np.empty(m), np.ones(m, dtype=bool)
     values = np.empty(len(rows))
-    evaluate_partitions(*matrices, rows, sizes, loading, lowest, *room, np.empty(m), values)
+    evaluate_partitions(*matrices, rows, sizes, loading, *room, np.empty(m), values)
     return rows, sizes, values
