@@ -205,7 +205,7 @@ def outgrown(record: Record) -> str:
 
 
 ENGINES = {
-    "file": "a Parquet file on one machine, read at every pass",
+    "file": "a Parquet file on one machine",
     "dask": "the file on Dask, two workers of one thread",
     "spark files": "the file on Spark, two cores: its workers read it",
     "spark": "a Spark DataFrame on two cores, of the same file",
