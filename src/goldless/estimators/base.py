@@ -141,6 +141,14 @@ class VoteEstimator(ABC):
         return self._of_fit("class_balance_").model.class_balance
 
     @property
+    def calibration_(self) -> tuple:
+        """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
+        fitted = self._of_fit("calibration_")
+        if not self._is_model:
+            raise AttributeError(f"{type(self).__name__} counts votes, and has no calibration_")
+        return (1.0, fitted.model.class_balance) if fitted.printed is None else tuple(fitted.printed)
+
+    @property
     def imbalance_(self) -> float:
         """Estimated class imbalance b = Pr(Y positive) - Pr(Y negative) (two classes)."""
         return self._of_two("imbalance_").model.imbalance

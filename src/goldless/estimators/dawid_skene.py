@@ -22,7 +22,8 @@ class DawidSkene(VoteEstimator):
 
     With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook of two
     classes. With more, and 20 voters or more, the confusions of a voter are also pulled a little towards those of
-    all.
+    all. Probabilities are printed as if the truth were one more voter, because the posterior is far too sure on real
+    votes; without any prior, ``DawidSkene(prior=(0, 0), balance_prior=0)``, they are the posterior.
 
     Parameters
     ----------
@@ -70,6 +71,8 @@ class DawidSkene(VoteEstimator):
         Their means.
     class_balance_ : float or ndarray of shape (n_classes,)
         Pr(Y positive), or of more than two classes Pr(Y).
+    calibration_ : tuple of float (temper, class_balance)
+        What ``predict_proba`` counts with; see :class:`~goldless.LatentSML`.
     log_likelihood_, n_iter_, converged_ : float, int, bool
         How EM ended.
 

@@ -132,6 +132,8 @@ def _ask(estimator: Any) -> None:
     for line in (fitted.calibration, fitted.probability_line):
         if line is not None and not abs(line.temper) < _MOST_TEMPER:
             raise ValueError(f"probabilities are {line.temper:g} times as sure as the votes")
+        if line is not None and line.class_prior.shape != (fitted.model.n_classes,):
+            raise ValueError(f"probabilities count with {line.class_prior.shape} shares of classes")
     if isinstance(fitted.patterns, SparseRows):
         fitted.patterns.codes.check()
     empty = SparseCodes.empty(1, fitted.n_voters)

@@ -274,8 +274,13 @@ class Fitted:
 
     def decide(self, log_odds: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the class with the largest log-odds; of several, the one with most votes at fit."""
-        tied = log_odds >= log_odds.max(axis=1, keepdims=True) - _TIE
-        return self.tie_order[tied[:, self.tie_order].argmax(axis=1)]
+        columns = log_odds.T[self.tie_order]
+        enough = columns.max(axis=0) - _TIE
+        place = np.zeros(len(log_odds), dtype=np.int64)
+        for number in range(len(columns) - 1, 0, -1):
+            place[columns[number] >= enough] = number
+        place[columns[0] >= enough] = 0
+        return self.tie_order[place]
 
     # -- names ----------------------------------------------------------------------------------------------
 

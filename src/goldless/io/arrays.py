@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_ssize_t
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,8 +76,9 @@ class LabelTable:
             for column in self.arrow.columns
         ]
 
+    @cached_property
     def labels(self) -> set:
-        """Return the distinct labels, missing ones perhaps among them."""
+        """The distinct labels, missing ones perhaps among them."""
         if self.arrow is not None:
             return {label for column in self.arrow.columns for label in distinct_in(column)}
         return {label for _, values in self.blocks() for label in distinct_labels(values)}

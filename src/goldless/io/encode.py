@@ -116,7 +116,7 @@ def encode_by(X: Any, rules: LabelRules, counts: Counts = lambda n_items: None) 
         kinds = kinds_in(table, rules)
         if kinds is not None:
             return encode_numbers(table, rules, kinds, counts)
-        labels = table.labels() if rules.classes is None else ()
+        labels = table.labels if rules.classes is None else ()
         if rules.numbers.kind == "auto":
             _warn_of_grades_as_text(labels, rules)
         return table.encoded(rules.alphabet(labels, place=table.first_place))
@@ -162,7 +162,7 @@ def encode_by_bins(X: Any, rules: LabelRules, classes: NDArray, bins: Bins) -> V
 
 def labels_in(X: Any) -> Iterable:
     """Return the distinct labels of votes, missing ones perhaps among them."""
-    return X.classes if isinstance(X, Votes) else table_of(X).labels()
+    return X.classes if isinstance(X, Votes) else table_of(X).labels
 
 
 def alphabet_of_blocks(blocks: Iterable[Any], rules: LabelRules) -> Alphabet:

@@ -25,7 +25,6 @@ from goldless.votes.alphabet import (
     Alphabet,
     LabelRules,
     as_classes,
-    distinct_labels,
     is_missing,
     listed,
     short_repr,
@@ -194,11 +193,7 @@ def _judged(table: LabelTable, rules: LabelRules) -> str | tuple[str, ...]:
             refuse_code_of_nothing(looked_at[~np.isnan(looked_at)], are_labels=False, said=_numbers_of(rules.missing))
             return judge_range(answers)
     draft = rules.alphabet_draft()
-    labels = [
-        label
-        for label in dict.fromkeys(label for values in blocks for label in _distinct(values))
-        if not draft.means_missing(label)
-    ]
+    labels = [label for label in table.labels if not draft.means_missing(label)]
     integers = all(values.dtype.kind in "iu" for values in blocks)
     judged = judge_labels(labels, integers)
     if judged in ("scores", "probabilities", "grades"):
@@ -213,23 +208,20 @@ def _numbers_of(labels: Iterable) -> list[float]:
     return [float(label) for label in labels if isinstance(label, int | float | np.number)]
 
 
-def _distinct(values: NDArray) -> Iterable:
-    """Return the different labels of a block, missing ones perhaps among them."""
-    if values.dtype.kind == "f":
-        return distinct_numbers(values[~np.isnan(values)])[0].tolist()
-    return distinct_labels(values)
-
-
 def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:
     """Return a table as numbers, NaN where a vote is missing."""
-    answers = np.full(table.shape, np.nan)
     words = _word_columns(table, rules) if rules.numbers.words else []
     if words and table.arrow is None:
+        answers = np.full(table.shape, np.nan)
         ((_, values),) = table.blocks()
         for column in range(table.shape[1]):
             turn = rules if column in words else None
             answers[:, column] = _as_numbers(values[:, column], table, turn)
+    elif table.arrow is None:  # all votes in one block: nothing to put together
+        ((_, values),) = table.blocks()
+        answers = np.array(_as_numbers(values, table), order="C")
     else:
+        answers = np.full(table.shape, np.nan)
         for index, values in table.blocks():
             answers[index] = _as_numbers(values, table, rules if words and index[1] in words else None)
     for missing in rules.missing:
@@ -242,7 +234,7 @@ def answers_of(table: LabelTable, rules: LabelRules) -> NDArray[np.float64]:
 def _as_numbers(values: NDArray, table: LabelTable, rules: LabelRules | None = None) -> NDArray[np.float64]:
     """Return votes as numbers; words only by rules that know them."""
     if values.dtype.kind in "iufb":
-        return values.astype(np.float64)
+        return values.astype(np.float64, copy=False)
     flat = [np.nan if is_missing(value) else value for value in values.ravel().tolist()]
     if rules is not None:
         draft = rules.alphabet_draft()

@@ -39,6 +39,7 @@ TOO_EARLY = ("one-class", "no-votes", "unknown-positive")  # what more votes may
 _LONGEST = 1000  # characters of a label
 _CLOSE = 1 << 12  # integers that lie so close have a table of all between them
 _MANY = 8  # more distinct labels than this are found by sorting
+_MANY_BYTES = 32  # or of bytes, which are compared fastest, more than these
 
 Place = Callable[[Any], str]  # says where a label first occurs, such as " in row 3, column 'ann'"
 
@@ -269,9 +270,14 @@ class Alphabet:
 
     def _compare(self, values: NDArray) -> NDArray[np.int8]:
         """Return the codes of an array that holds no objects, one comparison for every class."""
+        if len(self.values) > 2:
+            values = _as_integers(values)
         span = _close_integers(values) if len(self.values) > 2 else None
         if span is not None:  # the codes of all integers between the ends, once
-            return np.take(self._compare(span), (values - span[0]).astype(np.intp, copy=False))
+            codes = self._compare(span)
+            if (np.diff(codes) == 1).all():  # whole numbers in a row
+                return (values - span[0]).astype(np.int8) + codes[0]
+            return np.take(codes, (values - span[0]).astype(np.intp, copy=False))
         if len(self.values) == 2:
             is_negative, is_positive = (_equals(values, label) for label in self.values)
             codes, other = is_positive.view(np.int8), ~(is_negative | is_positive)
@@ -307,6 +313,18 @@ def _are_codes(values: NDArray, classes: NDArray) -> bool:
 def _equals(values: NDArray, label: Any) -> NDArray[np.bool_]:
     """Compare an array that holds no objects with a label; a label of another type equals nothing."""
     return values == label if np.isscalar(label) else np.zeros(values.shape, dtype=bool)
+
+
+def _as_integers(values: NDArray) -> NDArray:
+    """Return many whole numbers as integers, in which they are looked up; everything else as it is."""
+    if values.dtype.kind != "f" or values.size <= 2 * _CLOSE:
+        return values
+    for kind in (np.int8, np.int16):
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(kind)
+        if (whole == values).all():
+            return whole
+    return values
 
 
 def _close_integers(values: NDArray) -> NDArray | None:
@@ -366,7 +384,13 @@ def distinct_labels(values: NDArray) -> Iterable:
         if int(highest) - int(lowest) == 1:
             return lowest, highest
         return {label for part in ordered_map(lambda rows: distinct_labels(flat[rows]), chunks) for label in part}
+    if values.dtype.kind == "f":
+        whole = _as_integers(values)
+        if whole.dtype.kind == "i":
+            return {float(label) for label in distinct_labels(whole)}
     span = _close_integers(values)
+    if span is not None and values.itemsize == 1 and len(span) <= _MANY_BYTES:
+        return span[[(values == label).any() for label in span]]
     if span is not None and len(span) > _MANY:
         occurs = np.zeros(len(span), dtype=bool)
         occurs[values - span[0]] = True

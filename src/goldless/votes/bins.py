@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.number_codes import code_numbers
+from goldless.kernels.threads import ordered_map, row_chunks
 from goldless.votes.alphabet import UNKNOWN, Alphabet, LabelRules, same_text
 from goldless.votes.words import folded
 
@@ -23,6 +24,7 @@ _OUTERMOST = 10  # answers that an outer bin must hold to be halved: fewer are n
 _FEWEST = 5  # answers of a bin; those of a smaller one join their neighbours
 _HALVINGS = 8  # of an outer bin: 1 / 2048 of the answers, rarer than classes that can be told at all
 _FEW_WHOLE = 1 << 10  # whole numbers this close together are counted without sorting
+_ROWS_AT_ONCE = 1 << 13
 _MOST_LEVELS = 1 << 12  # different answers of a voter that are counted one by one while votes are streamed
 
 
@@ -187,9 +189,14 @@ class Bins:
 
     def codes(self, answers: NDArray[np.float64]) -> NDArray[np.int8]:
         """Return the codes of a table of answers, a column for each voter; -1 for those that are missing (NaN)."""
-        first = np.cumsum([0, *(len(edges) for edges in self.edges)])
+        edges = np.full((max(map(len, self.edges), default=0), self.n_voters), np.inf)
+        for voter, own in enumerate(self.edges):
+            edges[: len(own), voter] = own
         codes = np.empty(answers.shape, dtype=np.int8)
-        code_numbers(answers, np.concatenate([[], *self.edges]), first, self.sign, codes)
+        sign = self.sign.astype(np.float64)
+        ordered_map(
+            lambda rows: code_numbers(answers[rows], edges, sign, codes[rows]), row_chunks(len(codes), _ROWS_AT_ONCE)
+        )
         return codes
 
     def subset(self, voters: NDArray[np.integer]) -> Bins:

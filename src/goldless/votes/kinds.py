@@ -22,6 +22,7 @@ _MOST_VOTERS = 0.75  # must stay within 0 and 1
 _CODES_OF_NOTHING = (-1.0, -9.0, -99.0, -999.0, 77.0, 88.0, 98.0, 99.0, 998.0, 999.0, 9999.0)
 _JUDGED_VOTERS = 60
 _ONE_AXIS = 2.0  # times as long as the next: of weak grades 2.7 and more, of names of 4 to 16 classes 1.0 to 2.1
+_FEW_WHOLE = 1 << 10  # whole numbers this close together have a table
 JUDGED_ITEMS = 4_000  # rows from which the order of grades is judged
 
 
@@ -197,7 +198,7 @@ def judge_grades(answers: NDArray[np.float64], levels: Iterable) -> str | tuple[
     found = list(levels)
     if are_in_order(ranks_as_codes(answers, found), len(found)):
         return "ordinal"
-    binary = np.array([np.isin(column[~np.isnan(column)], (0, 1)).all() for column in answers.T])
+    binary = ((answers == 0) | (answers == 1) | np.isnan(answers)).all(axis=0)
     graded = answers[:, ~binary]
     levels_of_grades = np.unique(graded[~np.isnan(graded)])
     if not binary.any() or graded.shape[1] < 2 or judge_labels(levels_of_grades.tolist(), True) != "grades":
@@ -314,6 +315,12 @@ def refuse_code_of_nothing(numbers: Iterable, are_labels: bool, said: Iterable =
 def ranks_as_codes(answers: NDArray[np.float64], labels: Iterable) -> NDArray[np.int8]:
     """Return the codes of numbers among the different ones, in order; -1 where missing."""
     levels = np.sort(np.array(list(labels), dtype=np.float64))
+    if len(levels) and (levels == np.floor(levels)).all() and levels[-1] - levels[0] < _FEW_WHOLE:  # are looked up
+        missing = np.isnan(answers)
+        numbers = np.where(missing, levels[0], answers)
+        if numbers.size and numbers.min() >= levels[0] and numbers.max() <= levels[-1]:
+            code_of = np.searchsorted(levels, np.arange(levels[0], levels[-1] + 1)).astype(np.int8)
+            return np.where(missing, np.int8(-1), code_of[np.ceil(numbers - levels[0]).astype(np.intp)])
     codes = np.searchsorted(levels, answers).clip(max=len(levels) - 1).astype(np.int8)
     return np.where(np.isnan(answers), np.int8(-1), codes)
 
