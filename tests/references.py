@@ -158,3 +158,25 @@ def with_rates(model, **changes):
     names = ("group_sensitivity", "group_specificity", "sensitivity_given_group", "specificity_given_group")
     rates = {name: getattr(model, name) for name in ("groups", "class_balance", *names, "copy_of")}
     return LatentModel(**(rates | changes))
+
+
+def slow_line_of_two(ratio, said, counts, mean):
+    """The line of two classes as it was when there was no other: slope by Newton's method, balance by bisection."""
+    clipped, slope, intercept = ratio.clip(-30, 30), 1.0, 0.0
+    for _ in range(50):
+        fitted = 0.5 * (1 + np.tanh(0.5 * (slope * clipped + intercept)))
+        left, spread = counts * (said - fitted), counts * fitted * (1 - fitted)
+        total, first, second = spread.sum(), spread @ clipped, spread @ clipped**2
+        step = np.array(
+            [total * (left @ clipped) - first * left.sum(), second * left.sum() - first * (left @ clipped)]
+        )
+        step = (step / (total * second - first**2)).clip(-1.0, 1.0)
+        slope, intercept = slope + step[0], intercept + step[1]
+    low, high = -60.0, 60.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        if counts @ (0.5 * (1 + np.tanh(0.5 * (slope * ratio + middle)))) < mean * counts.sum():
+            low = middle
+        else:
+            high = middle
+    return slope, 0.5 * (1 + np.tanh(0.25 * (low + high)))

@@ -266,6 +266,17 @@ def test_the_command_line_draws_and_estimates_as_python_does(votes_file, capsys)
     assert "balanced accuracy would take about" in capsys.readouterr().out
 
 
+def test_the_command_line_judges_labels_with_these_as_anchors(votes_file, capsys):
+    """Its models are not those of scikit-learn, which alone can be cloned by it."""
+    assert main(["audit", "votes.csv", "-n", "30", "-o", "to_label.csv"]) == 0
+    fill(votes_file)
+    capsys.readouterr()
+    assert main(["audit", "votes.csv", "--labels", "labelled.csv", "--cross-fit"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "with these labels as anchors" in shown
+    assert "combine votes.csv --anchors labelled.csv -o labels.csv" in shown
+
+
 def test_the_command_line_says_when_the_interval_is_narrow_enough_at_any_time(votes_file, capsys):
     assert main(["audit", "votes.csv", "-n", "60", "-o", "to_label.csv"]) == 0
     fill(

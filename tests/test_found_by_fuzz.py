@@ -129,9 +129,9 @@ def test_a_word_in_every_column_of_scores_is_one_line(tmp_path):
 
 def test_log_odds_that_differ_by_rounding_make_no_line():
     """Three voters that rank three items in a circle: every label is as likely, and rounding drew a line."""
-    said = np.array([0.2, 0.5, 0.8])
-    assert soft_logistic_line(np.array([0.0, 1e-9, 2e-9]), said, np.ones(3)) is None
-    assert soft_logistic_line(np.array([-2.0, 0.0, 2.0]), said, np.ones(3)) is not None
+    said = np.array([[0.8, 0.2], [0.5, 0.5], [0.2, 0.8]])
+    assert soft_logistic_line(np.outer([0, 1e-9, 2e-9], [0, 1]), said, np.ones(3)) is None
+    assert soft_logistic_line(np.outer([-2.0, 0.0, 2.0], [0, 1]), said, np.ones(3)) is not None
 
 
 def test_a_model_that_is_endlessly_sure_is_refused(tmp_path):

@@ -262,6 +262,17 @@ def diagnosed_of(X):
         return gl.diagnose(gl.LatentSML().fit(X), X, resamples=0)
 
 
+def test_a_model_that_looks_for_no_groups_does_not_say_that_they_cannot_be_told():
+    X, _ = gl.simulate_votes(3_000, groups=[4] + [1] * 8, random_state=0)
+    assert diagnosed_of(X).groups == ((0, 1, 2, 3),)
+    for model in (gl.DawidSkene(), gl.LatentSML(structure="independent")):
+        found = gl.diagnose(model.fit(X), X, resamples=0)
+        assert found.groups == ()
+        assert found.dependence == (
+            "The 12 voters share more than independent ones would, and this model looks for no groups."
+        )
+
+
 def test_groups_that_were_given_do_not_reject_independence():
     X, _ = gl.simulate_votes(500, groups=[1] * 8, group_accuracy=(0.7, 0.8), random_state=4)
     model = gl.LatentSML(structure=[0, 0, 0, 1, 2, 3, 4, 5]).fit(X)

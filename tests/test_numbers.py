@@ -14,7 +14,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 import goldless as gl
 from goldless import DawidSkene, LatentSML, MajorityVote, OracleCI, SpectralMetaLearner, VotesError
 from goldless.cli import main
-from goldless.fitting.calibration import intercept_keeping
+from goldless.fitting.calibration import Calibration, keeping_means, total_of
 from goldless.fitting.numbers import RankedVotes, scale_or_classes, weighted_ranks
 from goldless.io.encode import encode_votes
 from goldless.kernels.isotonic import order_counts
@@ -531,8 +531,10 @@ def test_ranks_and_intercepts():
         weighted_ranks(np.array([3.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])), [0.75, 0.25, 0.75]
     )
     odds = np.array([-1.0, 0.0, 2.0])
-    balance = intercept_keeping(odds, np.ones(3), 0.3)
-    shifted = odds + np.log(balance / (1 - balance))
+    total = total_of(np.stack([np.zeros(3), odds], axis=1), np.full((3, 2), 0.5), np.ones(3))
+    line = keeping_means(total, np.array([0.7, 0.3]), Calibration(1.0, 0.5))
+    assert line.temper == 1.0
+    shifted = odds + np.log(line.class_balance / (1 - line.class_balance))
     np.testing.assert_allclose((1 / (1 + np.exp(-shifted))).mean(), 0.3)
 
 

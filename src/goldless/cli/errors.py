@@ -30,6 +30,8 @@ def _option(name: str, value: str | None) -> str:
     if value is None or value == "True":
         return option
     read = ast.literal_eval(value)
+    if isinstance(read, dict):
+        return " ".join(f"{option} {shlex.quote(f'{key}={each}')}" for key, each in read.items())
     if isinstance(read, list):
         return f"{option}={shlex.quote(','.join(map(str, read)))}"  # it may begin with a minus, as options do
     return f"{option} {shlex.quote(str(read))}"

@@ -282,7 +282,7 @@ reading = _all(
         type=choice("class", "missing", "half"),
         help="what the label tie means: a class of its own (default), no vote, or half a vote for each class",
     ),
-    _read("--positive", metavar="LABEL", help="of two labels the one to call positive"),
+    _read("--positive", metavar="LABEL", help="of two labels, or words beside numbers, the one to call positive"),
     _read(
         "--kind",
         type=_Kind(),
@@ -300,7 +300,11 @@ reading = _all(
         help="this voter (without a name: every voter) means positive by low numbers; may be repeated",
     ),
     _read("--positive-from", type=float, metavar="NUMBER", help="the smallest number that means positive, such as 4"),
-    _read("--classes", metavar="LABELS", help="labels there may be, in order, as a,b,c (default: those that occur)"),
+    _read(
+        "--classes",
+        metavar="LABELS",
+        help="labels there may be, in order, as a,b,c (default: those that occur); with --kind ordinal, grades",
+    ),
     _read("--delimiter", type=delimiter, metavar="CHAR", help="what separates columns of text; tab is tab"),
     _read("--no-header", is_flag=True, help="the first line is votes"),
     _read("--encoding", default="utf-8", metavar="NAME", help="encoding of text (default utf-8)"),

@@ -20,11 +20,12 @@ from goldless.estimators.dawid_skene import DawidSkene
 from goldless.estimators.latent import LatentSML
 from goldless.estimators.majority import MajorityVote
 from goldless.io.files import VotesFile, read_votes
+from goldless.io.tables import TIES
 from goldless.report import summarize
 from goldless.words import clean
 
 FITTING, CHECKING = "Fitting", "Checking"
-TIES = ("tie", "Tie", "TIE")
+
 _AS_THEY_ARE = (  # options that have the name and the value of the parameter
     *(
         "format",
@@ -63,6 +64,8 @@ def read(arguments: Options) -> VotesFile:
     source: Any = sys.stdin.buffer if arguments.file == "-" else arguments.file
     with Progress("Reading", arguments.quiet) as progress:
         table = read_votes(source, **reading_options(arguments), progress=progress.update)
+    if arguments.tie is not None:  # what ties are was said
+        table = replace(table, notes=tuple(note for note in table.notes if note.hint != "tie"))
     return table.with_ties_halfway(TIES) if arguments.tie == "half" else table
 
 

@@ -67,7 +67,9 @@ def dependence(
         found = f"{grouped} of {panel.votes.n_voters} voters depend on others, in {named}"
         return f"{found}; with so few voters, treat groups as tentative." if few else f"{found}."
     if independence is not None and independence < _REJECTED:
-        return f"The {n_voters} voters share more than independent ones would, but in which groups cannot be told."
+        sought = not panel.groups_unsought
+        told = "but in which groups cannot be told" if sought else "and this model looks for no groups"
+        return f"The {n_voters} voters share more than independent ones would, {told}."
     copies = n_voters < int(panel.fitted.informative.sum())
     found = f"No dependence found among {n_voters} {'different ' * copies}voters"
     if panel.table.n_items < 2 * n_voters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -209,8 +210,6 @@ class AuditPlan(Shown):
         -------
         tuple of (estimator, AuditOutcome)
         """
-        from sklearn.base import clone
-
         truth = self._truth(labels)
         known = np.flatnonzero(truth >= 0)
         if folds < 2 or len(known) < folds:
@@ -220,12 +219,12 @@ class AuditPlan(Shown):
         predicted = self.predicted.copy()
         for number in range(folds):
             anchors = {int(self.rows[place]): self.classes[truth[place]] for place in known if fold[place] != number}
-            fitted = clone(model).fit(X, anchors=anchors, **facts)
+            fitted = _unfitted(model).fit(X, anchors=anchors, **facts)
             here = np.flatnonzero(fold == number)
             predicted[here] = codes_of(fitted.predict(X)[self.rows[here]], self.classes)
         anchors = {int(self.rows[place]): self.classes[truth[place]] for place in known}
         outcome = self._outcome(predicted, np.where(truth == _NOT_YET, _UNSURE, truth), 0.95, None)
-        return clone(model).fit(X, anchors=anchors, **facts), outcome
+        return _unfitted(model).fit(X, anchors=anchors, **facts), outcome
 
     def labels_for(self, half_width: float, target: str = "balanced_accuracy") -> int:
         """Return about how many labels an interval of plus or minus ``half_width`` needs, before any label is known.
@@ -377,6 +376,13 @@ class AuditOutcome(Shown):
             Which of the values; of ``recall`` and ``class_balance`` of more than two classes the widest counts.
         """
         return _labels_for(self._sample, half_width, target, self._seed)
+
+
+def _unfitted(model: Any) -> Any:
+    """Return an estimator with the same parameters; scikit-learn's ``clone`` wants one of its own."""
+    other = copy(model)
+    vars(other).pop("fitted_", None)
+    return other
 
 
 def _named(found: dict[str, NDArray[np.float64]], n_classes: int) -> dict[str, Any]:

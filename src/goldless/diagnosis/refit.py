@@ -279,6 +279,12 @@ class PanelVotes:
         return not isinstance(getattr(self.model, "structure", ""), str)
 
     @property
+    def groups_unsought(self) -> bool:
+        """Whether the model takes every voter for alone, without a look at the votes."""
+        structure = getattr(self.model, "structure", "independent")
+        return isinstance(structure, str) and structure == "independent"
+
+    @property
     def groups_doubted(self) -> bool:
         """Whether groups were found that easy and hard items explain as well."""
         grouping = self.fitted.grouping

@@ -21,7 +21,9 @@ from goldless.fitting.fitted import Convergence, Fitted, Unseen, probabilities
 from goldless.fitting.labelling import Written, write_labels
 from goldless.fitting.number_facts import auc_of, direction_of, emission_of, severity_of, turning_point_of
 from goldless.io.encode import encode_by, encode_by_bins, encode_votes, policy
+from goldless.io.numbers import with_words_of
 from goldless.io.open import as_stream
+from goldless.io.roles import SURELY_TRUTH, plain_title
 from goldless.kernels.sparse import SparseCodes
 from goldless.maths.tree import TreeModel
 from goldless.metrics import balanced_accuracy
@@ -137,6 +139,14 @@ class VoteEstimator(ABC):
     def class_balance_(self) -> float | NDArray[np.float64]:
         """Estimated Pr(Y positive) of two classes, Pr(Y) of more."""
         return self._of_fit("class_balance_").model.class_balance
+
+    @property
+    def calibration_(self) -> tuple:
+        """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
+        fitted = self._of_fit("calibration_")
+        if not self._is_model:
+            raise AttributeError(f"{type(self).__name__} counts votes, and has no calibration_")
+        return (1.0, fitted.model.class_balance) if fitted.printed is None else tuple(fitted.printed)
 
     @property
     def imbalance_(self) -> float:
@@ -278,12 +288,19 @@ class VoteEstimator(ABC):
         stream = as_stream(X)
         if stream is not None:
             return stream.open_by(rules)
-        return encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
+        votes = encode_by(X, rules, lambda n_items: as_counts(sample_weight, n_items))
+        if votes.voters is not None and hasattr(type(X), "columns"):
+            truths = [name for name in votes.voters.tolist() if plain_title(name) in SURELY_TRUTH]
+            if truths and len(truths) < votes.n_voters:
+                warn_user(f"Column {truths[0]!r} was read as a voter, though its name says that it is the truth.")
+        return votes
 
     def _encode_as_fitted(self, X: Any, rules: LabelRules) -> Votes | VoteSource:
         """Encode votes as those of the fit were, or a stream of votes."""
         stream, fitted = as_stream(X), self.fitted_
         rules = replace(rules, numbers=NumberRules("labels" if fitted.bins is None else "scores"))
+        if fitted.bins is not None:
+            rules = with_words_of(fitted.bins, fitted.voters, rules)
         if stream is not None:
             return stream.open_by(rules, fitted.bins)
         if fitted.bins is None:
@@ -414,7 +431,7 @@ class VoteEstimator(ABC):
 
     def _log_odds(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         self._check_parameters()
-        return self._deciding(codes, self._evidence(codes))
+        return self.fitted_.said_only(codes, self._deciding(codes, self._evidence(codes)))
 
     def _probability(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         return self._printed(self._evidence(codes))
@@ -426,7 +443,8 @@ class VoteEstimator(ABC):
     def _answer(self, codes: NDArray[np.int8]) -> NDArray[np.float64]:
         """Return the code of the label and the probability of every class, shape (n_rows, 1 + n_classes)."""
         evidence = self._evidence(codes)
-        return np.column_stack([self.fitted_.decide(self._deciding(codes, evidence)), self._printed(evidence)])
+        deciding = self.fitted_.said_only(codes, self._deciding(codes, evidence))
+        return np.column_stack([self.fitted_.decide(deciding), self._printed(evidence)])
 
     def _warn_of_risk(self) -> None:
         """Warn if labels of votes like those of the fit went badly wrong more often than others."""

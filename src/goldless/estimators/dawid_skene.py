@@ -22,7 +22,8 @@ class DawidSkene(VoteEstimator):
 
     With weak priors by default; ``DawidSkene(prior=(0, 0), balance_prior=0, decision="map")`` is the textbook of two
     classes. With more, and 20 voters or more, the confusions of a voter are also pulled a little towards those of
-    all.
+    all. Probabilities are printed as if the truth were one more voter, because the posterior is far too sure on real
+    votes; without any prior, ``DawidSkene(prior=(0, 0), balance_prior=0)``, they are the posterior.
 
     Parameters
     ----------
@@ -44,10 +45,10 @@ class DawidSkene(VoteEstimator):
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
-        Of two labels the one to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order. Of words beside numbers, too.
     classes : array-like of label, optional
         Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
+        (negative, positive), by default 0 and 1; with ``kind="ordinal"`` words are grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
         numbers" in the documentation). "auto" looks at them.
@@ -70,6 +71,8 @@ class DawidSkene(VoteEstimator):
         Their means.
     class_balance_ : float or ndarray of shape (n_classes,)
         Pr(Y positive), or of more than two classes Pr(Y).
+    calibration_ : tuple of float (temper, class_balance)
+        What ``predict_proba`` counts with; see :class:`~goldless.LatentSML`.
     log_likelihood_, n_iter_, converged_ : float, int, bool
         How EM ended.
 

@@ -71,10 +71,10 @@ class LatentSML(VoteEstimator):
         balance are those of all candidate items, seen or not; ``unseen_`` says how many there are. Two classes and
         four voters are needed. Without it such votes give far too low specificities and too many positive items.
     missing, positive : label, optional
-        A label that means "no vote", and the label to call positive.
+        A label that means "no vote", and the label to call positive, also of words that stand beside numbers.
     classes : array-like of label, optional
         Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
+        (negative, positive), by default 0 and 1; with ``kind="ordinal"`` words are grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
         numbers" in the documentation). "auto" looks at them.
@@ -110,10 +110,10 @@ class LatentSML(VoteEstimator):
     class_balance_, imbalance_ : float
         Pr(Y positive) and b.
     calibration_ : tuple of float (temper, class_balance)
-        What ``predict_proba`` counts with. Of two classes the truth is taken for one more voter of the panel: nothing
-        in the votes says how far it is from what they have in common, and the posterior of the model, the mean of
-        which is kept, is far too sure on real votes (:func:`goldless.fitting.calibration.one_more_voter`). Known
-        labels move it. Labels do not depend on it.
+        What ``predict_proba`` counts with. The truth is taken for one more voter of the panel: nothing in the votes
+        says how far it is from what they have in common, and the posterior of the model, the mean of which is kept
+        for every class, is far too sure on real votes (:func:`goldless.fitting.calibration.one_more_voter`). Known
+        labels move it. Labels do not depend on it, unless ``decision="map"``.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     score_matrix_ : ndarray of shape (n_voters, n_voters)
@@ -496,13 +496,6 @@ class LatentSML(VoteEstimator):
     def residual_path_(self) -> dict[int, float]:
         """Residual for each number of groups tried; empty unless ``structure="paper"``."""
         return self._grouping("residual_path_").residual_path
-
-    @property
-    def calibration_(self) -> tuple:
-        """What ``predict_proba`` counts with: a factor on the log-likelihood, and the class balance."""
-        calibration = self._of_fit("calibration_").printed
-        assert calibration is not None
-        return tuple(calibration)
 
     @property
     def subtype_models_(self) -> tuple[TreeModel, ...]:

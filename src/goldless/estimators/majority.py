@@ -31,10 +31,10 @@ class MajorityVote(VoteEstimator):
     missing : label, optional
         A label that means "no vote"; NaN and None always do.
     positive : label, optional
-        Of two labels the one to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order. Of words beside numbers, too.
     classes : array-like of label, optional
         Labels there may be, in order; by default those that occur, sorted. Of numbers the names of the two classes,
-        (negative, positive), by default 0 and 1.
+        (negative, positive), by default 0 and 1; with ``kind="ordinal"`` words are grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are: names of classes, or grades, probabilities or scores of a positive class (see "Votes that are
         numbers" in the documentation). "auto" looks at them.

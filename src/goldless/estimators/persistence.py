@@ -55,7 +55,15 @@ _MOST_TEMPER = 1e6  # far beyond what a fit gives; log-odds times this are finit
 _SUM_TOLERANCE = 1e-6
 _MOST_TEXT = 1 << 28  # bytes of an array of names: one long name makes all others as long
 # of arrays: c classes, m voters, s symbols, k voters that were compared
-_SHAPES = {"classes": "c", "voters": "m", "tie_order": "c", "informative": "m", "recall": "mc", "symbol_share": "ms"}
+_SHAPES = {
+    "classes": "c",
+    "voters": "m",
+    "tie_order": "c",
+    "seldom": "c",
+    "informative": "m",
+    "recall": "mc",
+    "symbol_share": "ms",
+}
 _SHAPES_OF_GROUPING = {"covariance": "kk", "v_on": "m", "v_off": "m", "compared": "k"}
 _LARGEST = float(np.finfo(float).max)  # of a number that is not in an array
 
@@ -124,6 +132,8 @@ def _ask(estimator: Any) -> None:
     for line in (fitted.calibration, fitted.probability_line):
         if line is not None and not abs(line.temper) < _MOST_TEMPER:
             raise ValueError(f"probabilities are {line.temper:g} times as sure as the votes")
+        if line is not None and line.class_prior.shape != (fitted.model.n_classes,):
+            raise ValueError(f"probabilities count with {line.class_prior.shape} shares of classes")
     if isinstance(fitted.patterns, SparseRows):
         fitted.patterns.codes.check()
     empty = SparseCodes.empty(1, fitted.n_voters)

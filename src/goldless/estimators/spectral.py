@@ -48,6 +48,8 @@ class SpectralMetaLearner(VoteEstimator):
         Estimated accuracies.
     class_balance_, imbalance_ : float
         Pr(Y positive) and b.
+    calibration_ : tuple of float (temper, class_balance)
+        What ``predict_proba`` counts with; see :class:`~goldless.LatentSML`.
     covariance_ : ndarray of shape (n_voters, n_voters)
         Sample covariance of the votes coded -1, +1.
     log_likelihood_, n_iter_, converged_ : float, int, bool

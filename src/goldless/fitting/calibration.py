@@ -1,29 +1,39 @@
-"""Probabilities by a line on the log-odds: without the pull of a prior, and no surer than one more voter would be."""
+"""Probabilities by a line on the log-likelihood: without the pull of a prior, no surer than one more voter is."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldless.maths.rates import log_odds, probability
+from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.maths.rates import log_rates, normalised, probability
+from goldless.maths.soft_logistic import Sums, logistic_sums, soft_logistic
 from goldless.maths.tree import TreeModel
+from goldless.votes.engine import added
 from goldless.votes.rows import PatternTable
 from goldless.votes.sparse import SparseRows
 
-_LARGEST_RATIO = 30.0  # log-odds beyond this say the same
-_ALIKE = 1e-4  # log-odds that differ by less differ by rounding, or by where EM ended
-_STEPS = 50
-_BISECTIONS = 100
-_LINE_ITEMS = 5.0  # labelled items that the line without labels is worth
+# a function of the log-likelihood of rows, of what their voters say, and of the items each stands for; and what adds
+# it up over all rows
+OfRows = Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Any]
+Total = Callable[[OfRows], Any]
+
+_LARGEST_RATIO = 30.0  # log-likelihoods that differ by more say the same
+_ALIKE = 5e-5  # a standard deviation: those that differ by less differ by rounding, or by where EM ended
+_CHUNK_ROWS = 1 << 15
+_USUAL_SLOPE = 0.2  # of one more voter: where the search for it starts
+_LINE_ITEMS = 5.0  # labelled items that the line without labels is worth, for each offset
 _LARGEST_TEMPER = 1.25  # a free fit that is so much surer is another reading and no calibration
 
 
 class Calibration(NamedTuple):
     """How to make probabilities less sure, or their class balance free; see ``predict_proba``."""
 
-    temper: float  # factor on the log-likelihood ratio of the votes
+    temper: float  # factor on the log-likelihood of the votes
     # (n_classes,): class balance to count with: the share of positive items, or of more than two classes all shares
     class_balance: float | NDArray[np.float64]
 
@@ -33,6 +43,13 @@ class Calibration(NamedTuple):
         if np.ndim(self.class_balance):
             return np.asarray(self.class_balance)
         return np.array([1 - float(self.class_balance), float(self.class_balance)])
+
+    @classmethod
+    def of_offsets(cls, temper: float, offsets: NDArray[np.float64]) -> Calibration:
+        """Return the line of a factor, and of what is added to the log-likelihood of each class, the first 0."""
+        if len(offsets) == 2:
+            return cls(temper, float(probability(offsets[1])))
+        return cls(temper, normalised(offsets[None])[0])
 
 
 def calibrated_to(table: PatternTable | SparseRows, model: TreeModel, free: TreeModel) -> Calibration | None:
@@ -48,87 +65,144 @@ def calibrated_to(table: PatternTable | SparseRows, model: TreeModel, free: Tree
     """
     if model.n_classes > 2:
         return None
-    ratio = model.log_likelihood_ratio(table.codes).clip(-_LARGEST_RATIO, _LARGEST_RATIO)
-    line = soft_logistic_line(ratio, free.posterior(table.codes)[:, 1], table.counts.astype(np.float64))
-    return None if line is None else Calibration(line[0], float(probability(np.array(line[1]))))
+    evidence, counts = model.class_evidence(table.codes), table.counts.astype(np.float64)
+    return soft_logistic_line(evidence, free.posterior(table.codes), counts)
 
 
 def soft_logistic_line(
-    ratio: NDArray[np.float64], target: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[float, float] | None:
-    """Return slope and intercept of the logistic regression of probabilities on log-odds, by Newton's method.
-
-    None if there is no such line with a positive slope of at most 1.25, as when all ratios are alike.
-    """
-    if not ratio.size or np.ptp(ratio) < _ALIKE:
-        return None
-    slope, intercept = 1.0, 0.0
-    for _ in range(_STEPS):
-        fitted = probability(slope * ratio + intercept)
-        left, spread = weights * (target - fitted), weights * fitted * (1 - fitted)
-        total, first, second = spread.sum(), spread @ ratio, spread @ ratio**2
-        determinant = total * second - first**2
-        if not determinant > 1e-12 * max(total * second, 1e-300):
-            return None
-        step = np.array([total * (left @ ratio) - first * left.sum(), second * left.sum() - first * (left @ ratio)])
-        step = (step / determinant).clip(-1.0, 1.0)
-        slope, intercept = slope + float(step[0]), intercept + float(step[1])
-        if np.abs(step).max() < 1e-9:
-            break
-    return (slope, intercept) if 0 < slope <= _LARGEST_TEMPER else None
-
-
-def one_more_voter(
-    ratio: NDArray[np.float64], target: NDArray[np.float64], counts: NDArray[np.float64], mean: float
+    evidence: NDArray[np.float64], target: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> Calibration | None:
-    """Return the line on the log-likelihood ratio that makes the truth like one more voter of the panel.
+    """Return the line on log-likelihoods that is nearest to probabilities: one slope, and an offset for each class.
+
+    None if there is no such line with a positive slope of at most 1.25, as when all log-likelihoods are alike.
+
+    ``evidence`` (n_rows, n_classes): log-likelihood of the classes; ``target`` (n_rows, n_classes): probabilities;
+    ``weights`` (n_rows,).
+    """
+    return _nearest(total_of(evidence, target, weights), _even(1.0, evidence.shape[1])) if len(evidence) else None
+
+
+def total_of(evidence: NDArray[np.float64], said: NDArray[np.float64], counts: NDArray[np.float64]) -> Total:
+    """Return what adds up a function of rows that are in memory."""
+
+    def total(function: OfRows) -> Any:
+        chunks = row_chunks(len(counts), _CHUNK_ROWS)
+        return reduce(added, ordered_map(lambda rows: function(evidence[rows], said[rows], counts[rows]), chunks))
+
+    return total
+
+
+def one_more_voter(total: Total, means: NDArray[np.float64], start: Calibration | None = None) -> Calibration | None:
+    """Return the line on the log-likelihood that makes the truth like one more voter of the panel.
 
     Voters that share a view fix their consensus almost surely, and nothing in the votes says how far the truth is
-    from it. The slope is that of the logistic regression of what the voters say on the log-odds; the intercept keeps
-    the mean. None if there is no such line, or it would be surer than the model.
+    from it. The slope is that of the logistic regression of what the voters say on the log-likelihood; the offsets
+    keep the mean of every class. None if there is no such line, or it would be surer than the model.
 
-    ``ratio`` (n_rows,): log-likelihood ratio of the items; ``target`` (n_rows,): what the voters of an item say in
-    the mean, from 0 to 1: the share of positive votes, or the mean midrank; ``counts`` (n_rows,): items of each row;
-    ``mean``: mean of the probabilities.
+    ``total``: adds up a function of the items: of the log-likelihood of the classes, of what the voters of an item
+    say in the mean (the share of their votes for each class, or of numbers the mean midrank), and of how many items
+    each row stands for; ``means`` (n_classes,): means of the probabilities; ``start``: a line that is near.
     """
-    line = soft_logistic_line(ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO), target, counts)
-    if line is None or line[0] >= 1:
-        return None
-    return Calibration(line[0], intercept_keeping(line[0] * ratio, counts, mean))
+    begin = _even(_USUAL_SLOPE, len(means)) if start is None else _slope_and_offsets(start)
+    line = _nearest(total, begin)
+    return None if line is None or line.temper >= 1 else keeping_means(total, means, line)
 
 
-def intercept_keeping(odds: NDArray[np.float64], counts: NDArray[np.float64], mean: float) -> float:
-    """Return the class balance whose log-odds, added to others, give probabilities of this mean."""
-    low, high = -60.0, 60.0
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        if counts @ probability(odds + middle) < mean * counts.sum():
-            low = middle
-        else:
-            high = middle
-    return float(probability(np.array((low + high) / 2)))
+def keeping_means(total: Total, means: NDArray[np.float64], line: Calibration) -> Calibration:
+    """Return the line of the same slope whose probabilities have these means."""
+    begin = _slope_and_offsets(line)
+    found = soft_logistic(lambda at: total(partial(_from_means, at, means)), begin, keeps_slope=True)
+    assert found is not None
+    return Calibration.of_offsets(line.temper, found[1:])
 
 
 def with_labels(
-    line: Calibration,
-    ratio: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    known: NDArray[np.float64],
-    labels: NDArray[np.int8],
+    line: Calibration, total: Total, n_items: float, known: NDArray[np.float64], labels: NDArray[np.int8]
 ) -> Calibration:
     """Return a line that known labels move: those of a few items, and the line without labels as five more.
 
-    ``line``: the line without labels; ``ratio`` and ``counts`` (n_rows,): log-likelihood ratio of all items, and how
-    many there are of each; ``known`` and ``labels`` (n_known,): log-likelihood ratio and code of the items with a
-    known label.
+    ``line``: the line without labels; ``total``: as for :func:`one_more_voter`; ``n_items``: how many items it adds
+    up; ``known`` (n_known, n_classes) and ``labels`` (n_known,): log-likelihood and code of the items with a known
+    label. Of more than two classes a line has more offsets, and is worth five items for each of them.
     """
     if not len(labels):
         return line
-    clipped = ratio.clip(-_LARGEST_RATIO, _LARGEST_RATIO)
-    prior = float(log_odds(np.array(float(np.asarray(line.class_prior)[1]))))
-    moved = soft_logistic_line(
-        np.concatenate([clipped, known.clip(-_LARGEST_RATIO, _LARGEST_RATIO)]),
-        np.concatenate([probability(line.temper * clipped + prior), labels.astype(np.float64)]),
-        np.concatenate([_LINE_ITEMS * counts / counts.sum(), np.ones(len(labels))]),
-    )
-    return line if moved is None else Calibration(moved[0], float(probability(np.array(moved[1]))))
+    n_classes = known.shape[1]
+    ratios, right = bounded_ratios(known), np.eye(n_classes)[labels]
+    each, one = _LINE_ITEMS * (n_classes - 1) / n_items, np.ones(len(labels))
+
+    def sums_at(at: NDArray[np.float64]) -> Sums:
+        of_line = total(partial(_from_line, at, line, each))
+        of_labels = logistic_sums(at, ratios, right, one)
+        return added(of_line, of_labels)
+
+    moved = _line_if_sound(soft_logistic(sums_at, _slope_and_offsets(line)))
+    return line if moved is None else moved
+
+
+def bounded_ratios(evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log-likelihoods less that of the first class, none further below the largest than says something."""
+    bounded = np.maximum(evidence - evidence.max(axis=1, keepdims=True), -_LARGEST_RATIO)
+    return bounded - bounded[:, :1]
+
+
+def _nearest(total: Total, start: NDArray[np.float64]) -> Calibration | None:
+    """Return the line that is nearest to what voters say."""
+    items, ratios, squares = total(_moments)
+    if not (np.sqrt(np.maximum(squares / items - (ratios / items) ** 2, 0.0)) > _ALIKE).any():
+        return None
+    return _line_if_sound(soft_logistic(lambda at: total(partial(_from_said, at)), start))
+
+
+def _line_if_sound(found: NDArray[np.float64] | None) -> Calibration | None:
+    if found is None or not 0 < found[0] <= _LARGEST_TEMPER:
+        return None
+    return Calibration.of_offsets(float(found[0]), found[1:])
+
+
+def _even(slope: float, n_classes: int) -> NDArray[np.float64]:
+    """Return slope and offsets of a line with an even prior."""
+    return np.append(slope, np.zeros(n_classes))
+
+
+def _slope_and_offsets(line: Calibration) -> NDArray[np.float64]:
+    offsets = log_rates(line.class_prior)
+    return np.append(line.temper, offsets - offsets[0])
+
+
+# What is added up over rows: functions that engines may send to where the rows are.
+
+
+def _moments(
+    evidence: NDArray[np.float64], said: NDArray[np.float64], counts: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    ratios = bounded_ratios(evidence)
+    return float(counts.sum()), counts @ ratios, counts @ ratios**2
+
+
+def _from_said(
+    at: NDArray[np.float64], evidence: NDArray[np.float64], said: NDArray[np.float64], counts: NDArray[np.float64]
+) -> Sums:
+    return logistic_sums(at, bounded_ratios(evidence), said, counts)
+
+
+def _from_means(
+    at: NDArray[np.float64],
+    means: NDArray[np.float64],
+    evidence: NDArray[np.float64],
+    said: NDArray[np.float64],
+    counts: NDArray[np.float64],
+) -> Sums:
+    return logistic_sums(at, evidence - evidence[:, :1], means[None], counts)
+
+
+def _from_line(
+    at: NDArray[np.float64],
+    line: Calibration,
+    each: float,
+    evidence: NDArray[np.float64],
+    said: NDArray[np.float64],
+    counts: NDArray[np.float64],
+) -> Sums:
+    ratios = bounded_ratios(evidence)
+    return logistic_sums(at, ratios, normalised(line.temper * ratios + log_rates(line.class_prior)), each * counts)

@@ -127,6 +127,14 @@ class FitVotes:
         return np.argsort(-self.cast.sum(axis=1), kind="stable")
 
     @property
+    def seldom(self) -> NDArray[np.bool_] | None:
+        """Which of more than two classes at most half of the fitted voters ever say; None if there are none."""
+        if self.votes.bins is not None or self.n_classes == 2:
+            return None
+        found = 2 * (self.cast > 0).sum(axis=1) <= self.cast.shape[1]
+        return found if found.any() else None
+
+    @property
     def one_sided(self) -> bool:
         """Whether more than half of the votes come from voters that only ever say one class."""
         if self.votes.bins is not None:
@@ -152,6 +160,7 @@ class FitVotes:
             voters=self.votes.voters,
             model=self.embed(core),
             tie_order=self.tie_order,
+            seldom=self.seldom,
             how_counted=self.counted.how,
             informative=self.core_voter >= 0,
             bins=self.votes.bins,

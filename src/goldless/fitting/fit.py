@@ -114,13 +114,10 @@ def fit_tree(votes: FitVotes, options: FitOptions, facts: Facts | None = None) -
         evidence = fitted.log_likelihood(votes.counted.sketch.table.codes)
         warn_about_numbers(votes, fitted, evidence)
         return with_sample(votes, fitted, evidence)
+    fitted = replace(fitted, probability_line=label_line(votes, fitted, facts))
     if votes.n_classes == 2:
         flat = _without_groups(fitted, fits)
-        fitted = replace(
-            fitted,
-            cut=_find_cut(votes, fitted, facts, settled, flat),
-            probability_line=label_line(votes, fitted, facts),
-        )
+        fitted = replace(fitted, cut=_find_cut(votes, fitted, facts, settled, flat))
         if isinstance(options.structure, str) and options.structure == "search":
             fitted = replace(fitted, risk=_risk(votes, fitted, flat()))
     return with_sample(votes, fitted)
@@ -136,7 +133,7 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
     line, separation, cut = None, None, 0.0
     if votes.ranked is not None:
         line, separation, cut = number_line(votes, votes.ranked, model, None)
-    return votes.fitted(
+    fitted = votes.fitted(
         model,
         probability_line=line,
         separation=separation,
@@ -146,6 +143,8 @@ def fit_independent(votes: FitVotes, options: FitOptions) -> Fitted:
         pseudo_votes=options.prior,
         unseen=unseen_of(votes, options, model, fit.prior),
     )
+    textbook = not any(options.prior) and options.balance_prior == 0  # its probabilities are the posterior
+    return fitted if textbook or votes.ranked is not None else _less_sure(votes, fitted)
 
 
 def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
@@ -163,13 +162,13 @@ def fit_moments(votes: FitVotes, options: FitOptions) -> Fitted:
     model = independent_estimate(replace(sums, engine=None) if options.em else sums, votes.covariance, rule)
     covariance = _covariance_alone(votes)
     if not options.em:
-        return votes.fitted(model, pseudo_votes=options.prior, grouping=covariance)
+        return _less_sure(votes, votes.fitted(model, pseudo_votes=options.prior, grouping=covariance))
     prior = start_prior(votes, options, model.groups, overdispersion=1.0)
     solver = Solver.of(sums, options.max_iter, options.tol)
     result = solver.finish(solver.run(model, prior), prior)
-    return votes.fitted(
-        result.model, convergence=_convergence(result), pseudo_votes=options.prior, grouping=covariance
-    )
+    ended = _convergence(result)
+    fitted = votes.fitted(result.model, convergence=ended, pseudo_votes=options.prior, grouping=covariance)
+    return _less_sure(votes, fitted)
 
 
 def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
@@ -179,6 +178,12 @@ def _fit_spectral_ranks(votes: FitVotes, ranked: RankedVotes) -> Fitted:
     line, separation, cut = number_line(votes, ranked, model, None)
     grouping = _covariance_alone(votes)
     return votes.fitted(model, probability_line=line, separation=separation, number_cut=cut, grouping=grouping)
+
+
+def _less_sure(votes: FitVotes, fitted: Fitted) -> Fitted:
+    """Return the fit of labels with the line that its probabilities are printed with."""
+    fitted = replace(fitted, calibration=Calibration(1.0, fitted.model.class_balance))
+    return replace(fitted, probability_line=label_line(votes, fitted, None))
 
 
 def _covariance_alone(votes: FitVotes) -> Grouping:

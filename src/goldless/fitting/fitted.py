@@ -14,7 +14,7 @@ from goldless.fitting.calibration import Calibration
 from goldless.fitting.cut import Cut
 from goldless.fitting.facts import Facts
 from goldless.fitting.risk import ENOUGH_LABELS, Risk
-from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters
+from goldless.kernels.sparse import Codes, SparseCodes, codes_of_voters, tally
 from goldless.maths.ordered import share_above
 from goldless.maths.rates import log_rates
 from goldless.maths.tree import TreeModel, merge_copies
@@ -178,6 +178,9 @@ class Fitted:
     separation: float | None = None
     # items that too few voters call to be among the votes, if that is how votes were listed
     unseen: Unseen | None = None
+    # (n_classes,): classes that at most half of the voters ever say. That voters disagree is no evidence of such a
+    # class: it is no label where none of those who vote says it
+    seldom: NDArray[np.bool_] | None = None
 
     @property
     def n_voters(self) -> int:
@@ -261,10 +264,23 @@ class Fitted:
         """What printed probabilities count with, if not the class balance of the model."""
         return self.calibration if self.probability_line is None else self.probability_line
 
+    def said_only(self, codes: Codes, log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return log-odds in which a class that few voters ever say is last where none of those who vote says it."""
+        if self.seldom is None:
+            return log_odds
+        votes = tally(codes, self.n_symbols)
+        unsaid = self.seldom & (votes == 0) & (votes.sum(axis=1, keepdims=True) > 0)
+        return np.where(unsaid, log_odds.min(axis=1, keepdims=True) - 1, log_odds)
+
     def decide(self, log_odds: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the class with the largest log-odds; of several, the one with most votes at fit."""
-        tied = log_odds >= log_odds.max(axis=1, keepdims=True) - _TIE
-        return self.tie_order[tied[:, self.tie_order].argmax(axis=1)]
+        columns = log_odds.T[self.tie_order]
+        enough = columns.max(axis=0) - _TIE
+        place = np.zeros(len(log_odds), dtype=np.int64)
+        for number in range(len(columns) - 1, 0, -1):
+            place[columns[number] >= enough] = number
+        place[columns[0] >= enough] = 0
+        return self.tie_order[place]
 
     # -- names ----------------------------------------------------------------------------------------------
 

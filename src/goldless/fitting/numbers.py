@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goldless.fitting.fitted import Fitted
 from goldless.kernels.number_codes import count_by_parent, mean_by_group
-from goldless.kernels.threads import one_linear_algebra_thread
+from goldless.kernels.threads import one_linear_algebra_thread, ordered_map, row_chunks
 from goldless.maths.em import ExpectedCounts
 from goldless.maths.ordered import Ordered, midranks_of, share_above
 from goldless.maths.tree import TreeModel
@@ -19,6 +19,7 @@ from goldless.votes.bins import Bins
 from goldless.votes.rows import PatternTable
 
 _BALANCE_FLOOR = 1e-3
+_ROWS_AT_ONCE = 1 << 11  # what is made of them stays in the cache
 _TWO_CLASSES = 0.95  # of T, from which the posterior is taken at its word
 _ENOUGH_ITEMS = 200  # for T to say anything
 _ONE_SIDED = 1.645  # standard errors below T: 95 %
@@ -118,16 +119,20 @@ def soft_votes(ordered: Ordered, table: PatternTable, groups: NDArray[np.int64])
     """Return expected counts to start EM from: every group, and every voter that is alone, has one soft vote."""
     codes, counts = table.codes, table.weights
     n_groups, n_symbols = int(groups.max()) + 1, ordered.positive.shape[1]
-    units = means_by_group(codes, ordered.positive, groups, np.nan)
-    voted = ~np.isnan(units)
-    n_voted = voted.sum(axis=1)
-    hub = np.where(n_voted > 0, np.where(voted, units, 0.0).sum(axis=1) / np.maximum(n_voted, 1), 0.5)
-    ranked = weighted_ranks if ordered.by_rank else lambda values, _: values
     own = np.flatnonzero(np.bincount(groups, minlength=n_groups) >= 2)
+
+    def mean_of_units(rows: slice) -> NDArray[np.float64]:
+        """Return the mean of all units of some rows, then the means of those in groups."""
+        units = means_by_group(codes[rows], ordered.positive, groups, np.nan)
+        voted = ~np.isnan(units)
+        n_voted = voted.sum(axis=1)
+        hub = np.where(n_voted > 0, np.where(voted, units, 0.0).sum(axis=1) / np.maximum(n_voted, 1), 0.5)
+        return np.column_stack([hub, np.nan_to_num(units[:, own], nan=0.5)])
+
+    means = np.concatenate(ordered_map(mean_of_units, row_chunks(len(codes), _ROWS_AT_ONCE)))
+    ranked = weighted_ranks if ordered.by_rank else lambda values, _: values
     # the states of the hub, then those of the latents of groups
-    positive = np.column_stack(
-        [ranked(hub, counts), *(ranked(np.nan_to_num(units[:, k], nan=0.5), counts) for k in own)]
-    )
+    positive = np.column_stack([ranked(of_unit, counts) for of_unit in means.T])
     parent = np.zeros(n_groups, dtype=np.int64)
     parent[own] = 1 + np.arange(len(own))
     votes = np.zeros((len(groups), 2, n_symbols))

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_ssize_t
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,8 +76,9 @@ class LabelTable:
             for column in self.arrow.columns
         ]
 
+    @cached_property
     def labels(self) -> set:
-        """Return the distinct labels, missing ones perhaps among them."""
+        """The distinct labels, missing ones perhaps among them."""
         if self.arrow is not None:
             return {label for column in self.arrow.columns for label in distinct_in(column)}
         return {label for _, values in self.blocks() for label in distinct_labels(values)}
@@ -159,8 +161,17 @@ def table_of_array(X: Any, names: Sequence | None = None, items: NDArray | None 
             array = np.asarray(X, dtype=object)  # numpy would turn numbers and NaN next to a string into strings
     except ValueError:
         raise ValueError("The votes are not a table: the rows have different lengths.") from None
+    if array.dtype.names is not None and array.ndim == 1:  # a structured array: a field for each voter
+        return table_of(pa.table({name: pa.array(array[name].tolist()) for name in array.dtype.names}))
     if array.ndim == 0:
         raise TypeError(f"Votes are an array or a frame, rows items and columns voters; got a {type(X).__name__}.")
+    if array.ndim == 3:
+        raise VotesError(
+            "shape",
+            "Expected 2D array, got 3D array instead: rows are items and columns are voters, and this one has the "
+            f"shape {array.shape}",
+            "one-class-of-three",
+        )
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead: rows are items and columns are voters. "
@@ -223,7 +234,12 @@ def arrow_table(X: Any) -> pa.Table | None:
             return None
         table = pa.table(columns, names=[str(name) for name in X.columns])
     elif hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
-        table = pa.table(X)
+        try:
+            table = pa.table(X)
+        except (pa.ArrowException, TypeError):
+            if hasattr(X, "columns"):
+                raise
+            return None  # one column, such as a Series
         _refuse_duplicates(table.column_names)
     else:
         return None

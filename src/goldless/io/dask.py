@@ -196,16 +196,16 @@ def _look_at(
     labels: dict[Any, None] = {}
     columns, alphabet = None, None
     for part in parts:  # usually the first is enough
-        kinds, found, of_part = run.result(run.start(partial(_look, rules), part))
+        kinds, found, of_part, worded = run.result(run.start(partial(_look, rules), part))
         labels.update(dict.fromkeys(found))
         columns = of_part if columns is None else columns
         if columns is not None and known is not None:
             return known, *columns
         if columns is not None and kinds is not None:
-            count = partial(_count_levels, rules, columns)
+            count = partial(_count_levels, worded, columns)
             counted = [run.start(partial(count, number), part) for number, part in enumerate(parts)]
             levels = reduce(added_levels, filter(None, map(run.result, counted)))
-            return alphabet_of_levels(levels, kinds, columns[0], rules), *columns
+            return alphabet_of_levels(levels, kinds, columns[0], worded), *columns
         try:
             alphabet = rules.alphabet(labels)
         except VotesError as error:
@@ -218,14 +218,19 @@ def _look_at(
     return rules.alphabet(labels), *columns
 
 
-def _look(rules: LabelRules, part: Any) -> tuple[tuple[str, ...] | None, list, tuple[NDArray | None, int] | None]:
-    """Return the kinds of voters that say numbers, or the labels of a partition; names and number of its columns."""
+def _look(
+    rules: LabelRules, part: Any
+) -> tuple[tuple[str, ...] | None, list, tuple[NDArray | None, int] | None, LabelRules]:
+    """Return the kinds of voters that say numbers, or the labels of a partition; names and number of its columns.
+
+    And rules that know the words of voters, where others say numbers.
+    """
     tables = _as_tables(part)
     columns = columns_of(tables[0]) if tables else None
-    kinds = kinds_of_block(tables[0], rules) if tables else None
+    kinds, rules = kinds_of_block(tables[0], rules) if tables else (None, rules)
     if kinds is not None:
-        return kinds, [], columns
-    return None, list(dict.fromkeys(label for table in tables for label in labels_in(table))), columns
+        return kinds, [], columns, rules
+    return None, list(dict.fromkeys(label for table in tables for label in labels_in(table))), columns, rules
 
 
 def _count_levels(

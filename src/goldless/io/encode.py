@@ -9,12 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.errors import VotesError
+from goldless.errors import VotesError, warn_user
 from goldless.io.arrays import LabelTable, table_of
 from goldless.io.files import as_votes
-from goldless.io.numbers import Counts, encode_in_bins, encode_numbers, kinds_in
+from goldless.io.numbers import (
+    Counts,
+    encode_in_bins,
+    encode_numbers,
+    kinds_in,
+    with_words_in,
+)
+from goldless.io.readers.columns import Column, as_grades
 from goldless.kernels.sparse import first_vote, recoded
-from goldless.votes.alphabet import MISSING, TOO_EARLY, UNKNOWN, Alphabet, LabelRules, NewLabels, listed, short_repr
+from goldless.plain import is_number
+from goldless.votes.alphabet import (
+    MAX_CLASSES,
+    MISSING,
+    TOO_EARLY,
+    UNKNOWN,
+    Alphabet,
+    LabelRules,
+    NewLabels,
+    listed,
+    short_repr,
+)
 from goldless.votes.bins import Bins, NumberAlphabet
 from goldless.votes.kinds import NumberRules
 from goldless.votes.votes import Votes
@@ -94,14 +112,31 @@ def encode_by(X: Any, rules: LabelRules, counts: Counts = lambda n_items: None) 
         return _reencode(X, replace(rules, classes=kept, missing=()).alphabet(()))
     table = table_of(X)
     try:
+        rules = with_words_in(table, rules)
         kinds = kinds_in(table, rules)
         if kinds is not None:
             return encode_numbers(table, rules, kinds, counts)
-        labels = table.labels() if rules.classes is None else ()
+        labels = table.labels if rules.classes is None else ()
+        if rules.numbers.kind == "auto":
+            _warn_of_grades_as_text(labels, rules)
         return table.encoded(rules.alphabet(labels, place=table.first_place))
     except TypeError:
         table.refuse_unhashable()
         raise
+
+
+def _warn_of_grades_as_text(labels: Iterable, rules: LabelRules) -> None:
+    """Say that text which begins with numbers is taken for names of classes."""
+    draft = rules.alphabet_draft(text=True)
+    found = [label for label in labels if not draft.means_missing(label)]
+    if not 3 < len(found) <= MAX_CLASSES or not all(isinstance(label, str) for label in found):
+        return
+    if all(map(is_number, found)) or as_grades([Column("votes", np.empty(0, np.int32), found)]) is not None:
+        first = min(found)
+        warn_user(
+            f"Text such as {short_repr(first)} was read as names of {len(found)} classes; if it means grades, pass "
+            "them as numbers, or read the votes by gl.read_votes."
+        )
 
 
 def encode_in(X: Any, alphabet: Alphabet) -> Votes:
@@ -127,7 +162,7 @@ def encode_by_bins(X: Any, rules: LabelRules, classes: NDArray, bins: Bins) -> V
 
 def labels_in(X: Any) -> Iterable:
     """Return the distinct labels of votes, missing ones perhaps among them."""
-    return X.classes if isinstance(X, Votes) else table_of(X).labels()
+    return X.classes if isinstance(X, Votes) else table_of(X).labels
 
 
 def alphabet_of_blocks(blocks: Iterable[Any], rules: LabelRules) -> Alphabet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
+import json
 import os
 import re
 import zipfile
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldless.errors import Note, VotesError
-from goldless.io.arrays import arrow_table, own_index, without_views
+from goldless.io.arrays import arrow_table, own_index, table_of_array, without_views
 from goldless.io.readers.base import (
     POSSIBLE,
     UNZIP_ERRORS,
@@ -33,10 +34,11 @@ from goldless.io.readers.base import (
 from goldless.io.readers.binary import read_sparse
 from goldless.io.readers.columns import column_of, duplicated
 from goldless.io.readers.presets import Preset
-from goldless.io.readers.records import table_of_records, unnested
+from goldless.io.readers.records import LISTS, table_of_records, unnested
 from goldless.io.readers.registry import all_presets, choose, named, sniff
 from goldless.io.roles import (
     ROW_NUMBERS,
+    TRUTH_NAMES,
     ReadOptions,
     check_names,
     label_title,
@@ -44,10 +46,11 @@ from goldless.io.roles import (
     names_items,
     plain_title,
     rules_said,
+    truth_note,
 )
 from goldless.io.tables import VotesFile, votes_of
 from goldless.io.triples import roles_by_content
-from goldless.votes.alphabet import MAX_CLASSES, LabelRules
+from goldless.votes.alphabet import MAX_CLASSES, LabelRules, is_missing
 from goldless.votes.votes import Votes
 
 VotesFileError = VotesError  # its name in the first edition
@@ -116,9 +119,10 @@ def read_votes(
     missing : iterable of label
         Labels that mean "no vote", besides an empty field, NA, NaN, null and None.
     positive : label, optional
-        Of two labels the one to call positive; by default the second in sorted order.
+        Of two labels the one to call positive; by default the second in sorted order. Of words beside numbers, too.
     classes : iterable of label, optional
-        Labels there may be, in order; by default those that occur, sorted.
+        Labels there may be, in order; by default those that occur, sorted. With ``kind="ordinal"`` words are
+        grades in this order.
     kind : {"auto", "labels", "ordinal", "probabilities", "scores"} or mapping of voter to these, default="auto"
         What votes are; see :class:`~goldless.LatentSML`.
     lower_is_positive : bool or list of voters, optional
@@ -392,8 +396,13 @@ def _read_memory(source: Any) -> Read:
         table, notes = table_of_records(source, "votes")
         return Read(table, "records", notes=notes, certain=False)
     table = arrow_table(source)
-    if table is None and hasattr(source, "__arrow_c_stream__"):  # a frame with lists in it
-        table = pa.table(source)
+    if (
+        table is None and hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")
+    ):  # a frame with lists or values of several types in it
+        try:
+            table = pa.table(source)
+        except pa.ArrowException:
+            table = pa.table({str(name): _one_type(source[name]) for name in source.columns})
     if table is not None:
         try:
             table, notes = unnested(table, "votes")
@@ -404,11 +413,23 @@ def _read_memory(source: Any) -> Read:
         array = np.asarray(source)
     except ValueError:
         raise VotesError("ragged", "votes: rows differ in length", "rows-are-items") from None
-    if array.ndim != 2:
+    if array.dtype.names is not None and array.ndim == 1:
+        table = pa.table({name: pa.array(array[name].tolist()) for name in array.dtype.names})
+        return Read(table, "a structured array", certain=False)
+    if array.ndim == 0:
         raise TypeError(f"votes are read from files, frames, arrays and records, not from a {type(source).__name__}")
+    table_of_array(array)  # which says what is wrong
     names = [f"voter {number + 1}" for number in range(array.shape[1])]
     columns = [pa.array(array[:, number].tolist(), from_pandas=True) for number in range(array.shape[1])]
     return Read(pa.table(columns, names=names), "an array", Roles(voters=tuple(names)))
+
+
+def _one_type(series: Any) -> pa.Array:
+    """Return a column of pandas; values of several types become text, as in a file."""
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.array([None if is_missing(value) else str(value) for value in series.tolist()])
 
 
 # -- roles --------------------------------------------------------------------------------------------------
@@ -439,6 +460,7 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
     twice = duplicated(read.table.column_names)
     if twice is not None:
         raise same_name(name, twice)
+    read = _without_rule(read)
     if not options.names_columns:
         read = _one_field(_without_row_numbers(read), name)
     read, preset = _apply_preset(read, options, name)
@@ -446,7 +468,12 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
         raise VotesError("unknown-column", f"{name} was read as {read.how}, which holds no questions to choose from")
     if read.roles is None:
         check_names(read.table.column_names, options, name)
-        read = replace(read, roles=long_roles(read.table.column_names, options))
+        lists = json.loads((read.table.schema.metadata or {}).get(LISTS.encode(), b"[]"))
+        truths = [t for t in read.table.column_names if lists and t not in lists and plain_title(t) in TRUTH_NAMES]
+        # what stands once beside lists of voters and votes is no vote
+        read = replace(read, roles=long_roles([t for t in read.table.column_names if t not in truths], options))
+        if truths and read.roles is not None and options.truth is None:
+            notes = [*notes, *map(truth_note, truths[:1])]
         if read.roles is None and not read.certain and not options.names_columns:
             read = _one_vote_a_row(read, options, name)
     elif options.names_columns and read.roles.long:
@@ -484,6 +511,24 @@ def _without_row_numbers(read: Read) -> Read:
     return read
 
 
+_RULE = re.compile(r":?-{2,}:?")  # below the titles of a table in Markdown
+
+
+def has_rule(table: pa.Table) -> bool:
+    """Whether the first row of a table is the line below the titles of a table in Markdown."""
+    first = [cell for cell in table.slice(0, 1).to_pylist()[0].values() if cell not in (None, "")]
+    return bool(first) and all(isinstance(cell, str) and _RULE.fullmatch(cell.strip()) for cell in first)
+
+
+def _without_rule(read: Read) -> Read:
+    """Return a table of Markdown without that line, and without what stands before its first bar."""
+    if not has_rule(read.table):
+        return read
+    table = read.table.slice(1)
+    empty = [name for name in table.column_names if not name.strip() and not column_of(name, table[name], "").values]
+    return replace(read, table=table.drop_columns(empty))
+
+
 def _one_field(read: Read, name: str) -> Read:
     """Return a table that has several fields of each voter, such as ``ann.label`` and ``ann.reason``, with one."""
     fields: dict[str, list[str]] = {}
@@ -495,6 +540,8 @@ def _one_field(read: Read, name: str) -> Read:
     alike = [field for field, found in fields.items() if found == voters]
     if read.roles is not None or len(voters) < 2 or len(alike) < 2:
         return read
+    if label_title(alike) is None and (chosen := label_title([voter.removesuffix("s") for voter in voters])):
+        return _one_kind(read, voters, alike, next(voter for voter in voters if voter.removesuffix("s") == chosen))
     field = label_title(alike)
     if field is None:
         raise VotesError(
@@ -513,6 +560,17 @@ def _one_field(read: Read, name: str) -> Read:
     return replace(read, table=table, notes=notes)
 
 
+def _one_kind(read: Read, kinds: list[str], voters: list[str], chosen: str) -> Read:
+    """Return a table that has several kinds of votes of each voter, such as ``scores.ann``, with one kind."""
+    others = {f"{kind}.{voter}" for kind in kinds for voter in voters if kind != chosen}
+    kept = [title for title in read.table.column_names if title not in others]
+    left = ", ".join(repr(kind) for kind in kinds if kind != chosen)
+    table = read.table.select(kept).rename_columns([title.removeprefix(f"{chosen}.") for title in kept])
+    return replace(
+        read, table=table, notes=(*read.notes, Note(f"Of each voter {chosen!r} was read; left out: {left}"))
+    )
+
+
 def _truth_beside(read: Read, roles: Roles) -> list[Note]:
     """Say that a long table holds what looks like the truth."""
     used = (roles.item, roles.voter, roles.label)
@@ -521,14 +579,7 @@ def _truth_beside(read: Read, roles: Roles) -> list[Note]:
         for title in read.table.column_names
         if title not in used and plain_title(title) in ("truth", "gold", "ground_truth", "gold_label", "expected")
     ]
-    return [
-        Note(
-            f"Column {title!r} was left out, for its name says that it is the truth",
-            "score-truth",
-            {"column": repr(title)},
-        )
-        for title in found[:1]
-    ]
+    return list(map(truth_note, found[:1]))
 
 
 def as_votes(X: Any, rules: LabelRules) -> Any:

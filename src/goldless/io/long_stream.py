@@ -48,6 +48,7 @@ from goldless.io.tables import (
 )
 from goldless.kernels.sparse import first_vote
 from goldless.kernels.threads import ordered_stream
+from goldless.plain import is_number
 from goldless.votes.alphabet import UNKNOWN, Alphabet
 from goldless.votes.engine import StreamEngine
 from goldless.votes.kinds import JUDGED_ITEMS
@@ -55,6 +56,7 @@ from goldless.votes.long import are_sparse
 from goldless.votes.rows import Beside, Rows
 from goldless.votes.source import Passes, VoteSource
 from goldless.votes.sparse import SparseRows
+from goldless.votes.words import are_usual, are_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,8 @@ class LongTable:
         """Return the votes in the classes that the options name, or else those that occur."""
         files, name = self.files, self.files.name
         label = self._label_column()
-        if are_numbers([label], options.rules, lambda: self._numbers(label, options)):
+        mixed = _words_beside_numbers(label, options)
+        if mixed or are_numbers([label], options.rules, lambda: self._numbers(label, options)):
             raise VotesError(
                 "too-large",
                 f"{name}: numbers of {len(self.names.voters):,} voters on {self.merged.n_items:,} items are too many "
@@ -184,6 +187,16 @@ class LongTable:
         if UNKNOWN in codes:
             raise unknown_truth(values[int(np.flatnonzero(codes == UNKNOWN)[0])], alphabet, self.files.name)
         return codes
+
+
+def _words_beside_numbers(label: Column, options: ReadOptions) -> bool:
+    """Whether votes are words for a verdict and numbers that are no labels."""
+    if options.rules.numbers.are_labels or options.rules.classes is not None:
+        return False
+    draft = options.rules.alphabet_draft(text=True)
+    said = [value for value in label.values if not draft.means_missing(value)]
+    words = [value for value in said if not is_number(value)]
+    return len(said) - len(words) > 2 and are_words(words) and are_usual(words, options.rules)
 
 
 @dataclass(frozen=True, eq=False)

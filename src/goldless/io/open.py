@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -198,7 +198,9 @@ class VoteStream:
             else:
                 return self._open_long(files, options, self.client)
         if files is not None and files.alphabet is None:
-            files = replace(files, alphabet=_alphabet_of_files(files, options.rules, bins, self.client))
+            files = replace(
+                files, alphabet=_alphabet_of_files(files, files.rules or options.rules, bins, self.client)
+            )
         if files is None:
             found = read_table(self.source, options)
             self._say(found.notes)
@@ -250,44 +252,43 @@ class VoteStream:
 
             next(_tables(look), None)
             first = next(_tables(partial(iter, seen)), None)
+            blocks = partial(_tables, partial(chain, seen, source))
             # what is read once is cut by its first block
-            alphabet: Alphabet | None = known or _alphabet_of_numbers(first, lambda: iter([first]), rules)
-            if alphabet is None:
-                alphabet = alphabet_of_blocks(_tables(partial(chain, list(seen), look())), rules)
-            open_raw: Callable[[], Iterable] = partial(chain, seen, source)
+            to_cut, to_look_at = lambda: iter([first]), partial(_tables, partial(chain, list(seen), look()))
         else:
-            open_raw = source if callable(source) else partial(iter, source)
-            first = next(_tables(open_raw), None)
-            alphabet = known or _alphabet_of_numbers(first, partial(_tables, open_raw), rules)
-            if alphabet is None:
-                alphabet = alphabet_of_blocks(_tables(open_raw), rules)
+            blocks = to_cut = to_look_at = partial(_tables, source if callable(source) else partial(iter, source))
+            first = next(blocks(), None)
+        alphabet: Alphabet = (
+            known or _alphabet_of_numbers(first, to_cut, rules) or alphabet_of_blocks(to_look_at(), rules)
+        )
         if first is None:
             raise VotesError("empty", "Found array with 0 sample(s): the source has no rows")
-        assert alphabet is not None
-        blocks = _Blocks(partial(_tables, open_raw), *columns_of(first))
+        voters, n_voters = columns_of(first)
 
         def open_in(alphabet: Alphabet) -> Passes:
             growing = GrowingAlphabet(alphabet) if once and alphabet.grows else None
 
             def encode(number: int, table: Any) -> Rows:
-                make = partial(blocks.encode, number, table)
+                def make(alphabet: Alphabet) -> Rows:
+                    return read_within("Block", number, partial(pack_table, table, alphabet, voters, n_voters))
+
                 return make(alphabet) if growing is None else growing.apply(make)
 
             def makers() -> Iterator[Callable[[], Rows]]:
-                return (partial(encode, number, table) for number, table in enumerate(blocks.tables()))
+                return (make for make, _ in batches())
 
             def batches() -> Iterator[tuple[Callable[[], Rows], Beside]]:
-                for number, table in enumerate(blocks.tables()):
+                for number, table in enumerate(blocks()):
                     yield partial(encode, number, table), row_names(table)
 
             return Passes(StreamEngine(makers, self._progress), partial(_apply_in_order, batches), growing)
 
-        return VoteSource(alphabet, blocks.voters, blocks.n_voters, open_in, self.memory_limit, not once)
+        return VoteSource(alphabet, voters, n_voters, open_in, self.memory_limit, not once)
 
 
 def _alphabet_of_numbers(first: Any, blocks: Callable[[], Iterable[Any]], rules: LabelRules) -> NumberAlphabet | None:
     """Return the alphabet of blocks of numbers; None if the first block is of labels."""
-    kinds = None if first is None else kinds_of_block(first, rules)
+    kinds, rules = (None, rules) if first is None else kinds_of_block(first, rules)
     if kinds is None:
         return None
     columns = columns_of(first)
@@ -300,7 +301,7 @@ def _alphabet_of_files(files: FileVotes, rules: LabelRules, bins: Bins | None, c
     if bins is not None:
         return NumberAlphabet.of(rules.classes, bins, rules, text=True)  # type: ignore[arg-type]
     first = next(files.tables(rules))
-    kinds = kinds_of_block(first, rules) or ("scores",) * len(files.voters)
+    kinds = kinds_of_block(first, rules)[0] or ("scores",) * len(files.voters)
     if client is None:
         levels = levels_of_blocks(files.tables(rules), rules)
     else:
@@ -380,20 +381,6 @@ def _as_frame(table: Any) -> Any:
 
         return pa.Table.from_batches([table])
     return table
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """Tables that have the columns of the first."""
-
-    tables: Callable[[], Iterator[Any]]  # returns an iterator over them
-    # voters, n_voters: names and number of the columns
-    voters: NDArray | None
-    n_voters: int
-
-    def encode(self, number: int, table: Any, alphabet: Alphabet) -> Rows:
-        """Encode a table, and check that it has the columns of the first."""
-        return read_within("Block", number, partial(pack_table, table, alphabet, self.voters, self.n_voters))
 
 
 def read_within(part: str, number: int, read: Callable[[], Any]) -> Any:

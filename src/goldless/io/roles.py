@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -17,8 +17,16 @@ from goldless.io.readers.base import ReaderOptions, Roles
 from goldless.io.readers.columns import Column, Columns
 from goldless.plain import is_number
 from goldless.votes.alphabet import MAX_CLASSES, LabelRules, are_probabilities, as_classes, listed
-from goldless.votes.kinds import JUDGED_ITEMS, NumberRules, are_in_order, judge_labels, ranks_as_codes
+from goldless.votes.kinds import JUDGED_ITEMS, NumberRules, judge_grades, judge_labels, refuse_code_of_nothing
 from goldless.votes.long import REPEATS
+from goldless.votes.words import (
+    are_ordered_words,
+    are_usual,
+    are_words,
+    folded,
+    with_ordered_words,
+    with_words,
+)
 from goldless.words import nearest
 
 _ITEM_NAMES = (
@@ -26,20 +34,20 @@ _ITEM_NAMES = (
     *("sample", "sample_id", "instance", "instance_id", "unit", "unit_id", "document", "doc", "doc_id", "variant"),
     *("site", "row", "row_id", "trace_id", "traceid", "span_id", "pair_id", "prompt_id", "image", "image_id"),
     *("case", "record", "message", "tweet", "review", "patient", "query", "conversation", "uid", "uuid", "url"),
-    *("id", "index", "unnamed:_0", "", "text", "prompt", "sentence", "comment", "instruction"),
+    *("id", "index", "unnamed:_0", "__index_level_0__", "", "text", "prompt", "sentence", "comment", "instruction"),
 )
 
-_VOTER_NAMES = (
+VOTER_NAMES = (
     *("voter", "worker", "workerid", "annotator", "judge", "rater", "caller", "coder", "reader", "labeler"),
     *("labeller", "grader", "evaluator", "performer", "reviewer", "assessor", "participant", "respondent"),
     *("expert", "physician", "radiologist", "observer", "contributor", "student", "source", "classifier", "user"),
-    *("llm", "model"),
+    *("llm", "judge_model", "model"),
 )
 
-_LABEL_NAMES = (
+LABEL_NAMES = (
     *("label", "vote", "answer", "response", "verdict", "rating", "class", "annotation", "annotations", "judgement"),
     *("judgment", "call", "grade", "prediction", "pred", "decision", "choice", "category", "diagnosis", "outcome"),
-    *("selection", "sentiment", "code", "tag", "target", "value", "score"),
+    *("winner", "preferred", "preference", "selection", "sentiment", "code", "tag", "target", "value", "score"),
 )
 _ENDINGS = ("_id", "_name", "s")  # of names of voters and labels
 
@@ -48,12 +56,14 @@ TRUTH_NAMES = {
     *("ground_truth", "groundtruth", "gold_standard", "answer_key", "is_correct_gold", "golden_label", "gold_answer"),
     *("correct_answer", "correct_label", "true_class", "reference", "actual", "gt", "correct"),
 }
+SURELY_TRUTH = {"truth", "gold", "y_true", "true_label", "gold_label", "ground_truth", "groundtruth", "gold_standard"}
 _MADE_OF_VOTES = {
     *("consensus", "consensus_label", "majority", "majority_vote", "majority_label", "final", "final_label"),
     *("agg_label", "final_answer", "adjudicated", "adjudicated_label", "aggregated", "aggregated_label"),
     *("goldless", "n_votes", "goldless_label", "goldless_p", "goldless_probability", "agreement", "votes"),
-    *("num_votes", "n_annotators"),
+    *("num_votes", "n_annotators", "mean", "average", "avg", "median", "std", "stdev", "variance"),
 }
+_OF_ALL_VOTERS = ("final_", "consensus_", "majority_", "aggregated_", "adjudicated_", "mean_", "average_", "avg_")
 _NOTED_BESIDE = {  # words in names of columns of numbers that stand beside votes
     *("cost", "price", "usd", "latency", "time", "seconds", "duration", "ms", "tokens", "length", "confidence"),
     *("conf", "certainty", "sureness", "trust", "weight", "temperature", "prob", "proba", "probability", "score"),
@@ -65,6 +75,7 @@ _FEW_WORDS = 2  # words among numbers, which may mean that a voter said nothing
 _ENOUGH_VOTERS = 2  # so many columns must be left before one is taken for no voter at all
 _FEW_LABELS = 10  # that many there may be on however few items
 _OWN_VALUES = 3  # a column of so many values that no other has is no voter
+_FEWEST_COUNTED = 20  # rows that show that columns are counts
 _MOST_WORDS = 1000  # distinct values of a column that are compared with those of others
 
 
@@ -150,7 +161,7 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
     plain |= last
     plain |= {plain_title(title): title for title in usable}
     found: list[str | None] = []
-    for given, known in zip(asked, (_ITEM_NAMES, _VOTER_NAMES, _LABEL_NAMES), strict=True):
+    for given, known in zip(asked, (_ITEM_NAMES, VOTER_NAMES, LABEL_NAMES), strict=True):
         taken = {*asked, *found}
         found.append(
             given or next((plain[word] for word in known if word in plain and plain[word] not in taken), None)
@@ -167,7 +178,7 @@ def long_roles(names: Sequence[str], options: ReadOptions) -> Roles | None:
 def label_title(titles: Sequence[str]) -> str | None:
     """Return the title that is most usual for votes, if one is."""
     plain = {plain_title(title): title for title in reversed(titles)}
-    return next((plain[word] for word in _LABEL_NAMES if word in plain), None)
+    return next((plain[word] for word in LABEL_NAMES if word in plain), None)
 
 
 ROW_NUMBERS = ("", "unnamed:_0", "__index_level_0__", "level_0")  # as pandas calls the index of a frame it saves
@@ -192,6 +203,7 @@ class WideRoles:
     notes: tuple[Note, ...] = ()  # which columns were left out
     scores: bool = False  # whether the votes are numbers and no labels
     gold: Column | None = None  # known labels of some items
+    rules: LabelRules | None = None  # where words stand beside numbers, rules that know the words
 
 
 def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
@@ -206,24 +218,92 @@ def wide_roles(table: Columns, options: ReadOptions, name: str) -> WideRoles:
     notes = _repeated_names(items)
     truths = [column for column in voters if _is_truth(column.name)] if table.named else []
     if len(truths) < len(voters) and options.truth is None:
-        notes += [
-            Note(
-                f"Column {column.name!r} was left out, for its name says that it is the truth",
-                "score-truth",
-                {"column": repr(column.name)},
-            )
-            for column in truths
-        ]
+        notes += [truth_note(column.name) for column in truths]
         voters = [column for column in voters if column not in truths]
     gold = next((column for column in truths if column not in voters and (column.positions < 0).any()), None)
+    made = _made_of_votes(voters, table.named)
+    rules = with_words_of_columns([column for column in voters if column not in made], options.rules, table.named)
+    worded = None if rules is options.rules else rules
+    options = replace(options, rules=rules)
     left, said = _no_votes(voters, options, table.named)
     voters = [column for column in voters if column not in left]
+    people = [column for column in left if _names_voters(column.name)]
+    if people and table.named and _repeated_names(items) and len(voters) > 1:
+        of_votes = ", ".join(repr(short(column.name)) for column in voters[:6])
+        raise VotesError(
+            "several-questions",
+            f"column {short(people[0].name)!r} of {name} names voters, and several columns may hold their votes: "
+            f"{of_votes}",
+            "name-label",
+            {"file": name, "column": people[0].name},
+            first=repr(voters[0].name),
+        )
     if left and (not table.named or _hardly_share(voters)):  # what is no vote has a name, where votes have none
         raise _stranger(left[0], name)
+    _refuse_counts(voters, options, name)
     scores = are_numbers(voters, options.rules)
     if not scores:
         _refuse_what_is_no_vote(voters, options, name)
-    return WideRoles(items, voters, (*notes, *said), scores, gold)
+    return WideRoles(items, voters, (*notes, *said), scores, gold, worded)
+
+
+def _refuse_counts(voters: Sequence[Column], options: ReadOptions, name: str) -> None:
+    """Refuse columns of whole numbers that sum to the same in every row: they count votes, or mark one class each."""
+    if options.rules.numbers.are_stated or options.rules.classes is not None or len(voters) < 2:
+        return
+    counted = [c for c in voters if len(c.values) > 1 and is_numeric(c) and not _has_fractions(c)]
+    if len(counted) < 2 or len(counted) < len(voters) - 1 or len(counted[0].positions) < _FEWEST_COUNTED:
+        return
+    rows = np.column_stack([column_of_numbers(column, options.rules) for column in counted])
+    sums = rows.sum(axis=1)
+    if rows.min() >= 0 and (sums == sums[0]).all() and sums[0] >= 1:
+        names = ", ".join(repr(short(column.name)) for column in counted[:4])
+        raise VotesError(
+            "counts",
+            f"columns {names} of {name} sum to {sums[0]:g} in every row: they count votes for each class",
+            "counts",
+            {"file": name, "column": counted[0].name},
+        )
+
+
+def truth_note(title: str) -> Note:
+    """Say that a column was left out because it is the truth."""
+    seen = f"Column {title!r} was left out, for its name says that it is the truth"
+    return Note(seen, "score-truth", {"column": repr(title)})
+
+
+def with_words_of_columns(columns: Sequence[Column], rules: LabelRules, named: bool) -> LabelRules:
+    """Return rules that know the words of some columns, where others hold numbers; the same rules if that is not so.
+
+    Words that everybody uses for a verdict, or of which the user says which is positive, are votes beside numbers
+    that are no labels themselves; other words only if the user says that they are labels.
+    """
+    numbers = rules.numbers
+    numbers.check_voters([column.name for column in columns])
+    if are_ordered_words(rules):
+        return with_ordered_words([column.name for column in columns], rules)
+    if numbers.are_labels or (isinstance(numbers.kind, str) and numbers.kind != "auto"):
+        return rules
+    said = dict(numbers.kind) if isinstance(numbers.kind, Mapping) else {}
+    draft = rules.alphabet_draft(text=True)
+    voted = {c.name: [value for value in c.values if not draft.means_missing(value)] for c in columns}
+    texts = [c for c in columns if are_words(voted[c.name])]
+    numeric = [c for c in columns if is_numeric(c) or (voted[c.name] and all(map(is_number, voted[c.name])))]
+    words = [c for c in texts if said.get(c.name, "auto") == "labels"]
+    if numeric and set(said.values()) - {"auto", "labels"}:  # some are said to be numbers
+        words += [c for c in texts if c not in words and c.name not in said and are_usual(voted[c.name], rules)]
+    elif not words and len(numeric) >= _ENOUGH_VOTERS and not (named and _noted_beside([*numeric, *texts])):
+        usual = [c for c in texts if len(set(map(folded, voted[c.name]))) > 1 and are_usual(voted[c.name], rules)]
+        words = usual if usual and _on_scales(numeric) else []
+    if not words or not numeric:
+        return rules
+    return with_words({c.name: voted[c.name] for c in words}, rules)
+
+
+def _on_scales(columns: Sequence[Column]) -> bool:
+    """Whether numbers lie within 0 and 1, or else share a scale with the others that do not."""
+    others = [column for column in columns if not all(0 <= float(value) <= 1 for value in column.values)]
+    return not others or _share_a_scale(others)
 
 
 def _repeated_names(items: Column | None) -> list[Note]:
@@ -238,13 +318,20 @@ def _repeated_names(items: Column | None) -> list[Note]:
 def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple[list[Column], list[Note]]:
     """Return the columns that are neither votes nor the truth, and words on them."""
     notes = []
-    made = [column for column in columns if named and plain_title(column.name) in _MADE_OF_VOTES]
-    made = made if len(columns) - len(made) >= _ENOUGH_VOTERS else []
+    made = _made_of_votes(columns, named)
     if made:
         notes.append(_left_out(made, "their names say that they were made of the votes"))
     if options.rules.classes is not None:
         return made, notes
-    rest = [column for column in columns if column not in made]
+    words = options.rules.numbers.word_voters
+    rest = [column for column in columns if column not in made and column.name not in words]
+    if words:
+        said = _said_of(options.rules)
+        left = [c for c in rest if c.name not in said and are_words(c.values)]
+        left += [column for column in rest if column not in left and _are_times(column)]
+        if left:
+            notes.append(_left_out(left, "they share no label with the others"))
+        return [*made, *left], notes
     all_scores = options.rules.numbers.are_numbers or (all(map(is_numeric, rest)) and _are_fractions(rest))
     times = [column for column in rest if _are_times(column)]
     others = [column for column in rest if column not in times]
@@ -253,9 +340,56 @@ def _no_votes(columns: list[Column], options: ReadOptions, named: bool) -> tuple
     beside = _noted_beside([column for column in rest if column not in strange]) if named else []
     left = [column for column in rest if column in strange or column in beside]
     if left:
+        kept = [column for column in rest if column not in left]
+        _refuse_probabilities_beside([column for column in strange if column not in times], kept, named)
         reasons = ["share no label with the others"] * bool(strange) + ["are noted beside votes"] * bool(beside)
-        notes.append(_left_out(left, f"they {' or '.join(reasons)}"))
+        of_words = next(
+            (c for c in strange if c not in times and len(words_of(c)) == 2 and are_words(c.values)), None
+        )
+        note = _left_out(left, f"they {' or '.join(reasons)}")
+        if of_words is not None and all(map(is_numeric, kept)):
+            kind = {"column": repr({of_words.name: "labels"})}
+            note = Note(note.seen, "words-voter", kind)
+        notes.append(note)
     return [*made, *left], notes
+
+
+def _refuse_probabilities_beside(left: Sequence[Column], kept: Sequence[Column], named: bool) -> None:
+    """Ask of several columns of numbers from 0 to 1 beside other numbers: they may be votes, too."""
+    found = [c for c in left if is_numeric(c) and are_probabilities(c.values) and _has_fractions(c)]
+    if len(found) < 2 or not all(map(is_numeric, kept)):
+        return
+    if named and {word for c in found for word in re.split(r"[^a-z0-9]+", plain_title(c.name))} & _NOTED_BESIDE:
+        return
+    kinds = {column.name: "probabilities" for column in found}
+    names = ", ".join(repr(short(column.name)) for column in found[:4])
+    raise VotesError(
+        "mixed-numbers",
+        f"columns {names} hold numbers from 0 to 1, and the others hold other numbers",
+        "mixed-numbers",
+        {"column": found[0].name},
+        column=repr(kinds),
+    )
+
+
+def _made_of_votes(columns: Sequence[Column], named: bool) -> list[Column]:
+    """Return the columns whose names say that they were made of votes, if others are left."""
+    plain = {column.name: plain_title(column.name) for column in columns if named}
+    made = [
+        c for c in columns if plain.get(c.name) in _MADE_OF_VOTES or plain.get(c.name, "").startswith(_OF_ALL_VOTERS)
+    ]
+    return made if len(columns) - len(made) >= _ENOUGH_VOTERS else []
+
+
+def _said_of(rules: LabelRules) -> Collection:
+    """Return the voters of which the user says what they are."""
+    return rules.numbers.kind if isinstance(rules.numbers.kind, Mapping) else ()
+
+
+def _names_voters(title: str) -> bool:
+    """Whether a column has a usual name for voters."""
+    plain = plain_title(title)
+    return plain in VOTER_NAMES or any(plain.removesuffix(end) in VOTER_NAMES for end in _ENDINGS)
 
 
 def _are_times(column: Column) -> bool:
@@ -493,6 +627,8 @@ def are_numbers(
             {"column": endless.name},
         )
     values = {float(value) for of_column in voted for value in of_column}
+    if len(values) > 2:
+        refuse_code_of_nothing(values, are_labels=all(value.is_integer() for value in values))
     if len(values) > MAX_CLASSES:
         return answers is not None or (len(filled) >= _ENOUGH_VOTERS and _share_a_scale(filled))
     whole = [int(value) if value.is_integer() else value for value in values]
@@ -500,7 +636,7 @@ def are_numbers(
     if judged != "grades":
         return judged != "labels"
     table = np.column_stack([column_of_numbers(column, rules) for column in filled]) if answers is None else answers()
-    return are_in_order(ranks_as_codes(table[:JUDGED_ITEMS], values), len(values))
+    return judge_grades(table[:JUDGED_ITEMS], values) != "labels"
 
 
 def _refuse_words_among_numbers(columns: Sequence[Column], rules: LabelRules, words: list) -> None:
@@ -523,13 +659,36 @@ def _refuse_words_among_numbers(columns: Sequence[Column], rules: LabelRules, wo
         )
 
 
-def column_of_numbers(column: Column, rules: LabelRules) -> NDArray[np.float64]:
-    """Return a column as numbers, NaN where a vote is missing."""
+def column_of_numbers(
+    column: Column, rules: LabelRules, words: Mapping[str, int] | None = None
+) -> NDArray[np.float64]:
+    """Return a column as numbers, NaN where a vote is missing; ``words`` of a column of several voters."""
     draft = rules.alphabet_draft(text=True)
+    if words is None:
+        words = rules.numbers.words if column.name in rules.numbers.word_voters else {}
     try:
-        values = [np.nan if draft.means_missing(value) else float(value) for value in column.values]
+        values = [
+            np.nan
+            if draft.means_missing(value)
+            else words[folded(value)]
+            if words and isinstance(value, str) and folded(value) in words
+            else float(value)
+            for value in column.values
+        ]
     except (TypeError, ValueError):
-        strange = next(value for value in column.values if not is_number(value) and not draft.means_missing(value))
+        strange = next(
+            value
+            for value in column.values
+            if not is_number(value) and not draft.means_missing(value) and folded(str(value)) not in words
+        )
+        if words:
+            raise VotesError(
+                "unknown-label",
+                f"{short(str(strange))!r} in column {short(column.name)!r} is not one of the words of this voter, "
+                f"{listed(rules.numbers.word_classes or ('yes', 'no'))}",
+                "words-missing",
+                {"column": column.name, "label": strange},
+            ) from None
         raise VotesError(
             "no-number",
             f"{short(str(strange))!r} in column {short(column.name)!r} is no number, and the votes are to be numbers",
@@ -564,8 +723,12 @@ def _id_column(columns: Sequence[Column], named: bool) -> Column | None:
     if len(columns) < 2:
         return None
     first, others = columns[0], columns[1:]
-    if named and plain_title(first.name) in _ITEM_NAMES and len(first.values) > 2:
-        return first
+    if named and plain_title(first.name) in _ITEM_NAMES:
+        if len(first.values) > 2:
+            return first
+        own = len(first.values) == len(first.positions)  # two rows
+        if own and not any(words_of(first) & words_of(column) for column in others):
+            return first
     # numbers with fractions are scores, and name no items
     if len(first.values) > 3 and not (is_numeric(first) and _has_fractions(first)):
         if len(first.values) == len(first.positions):

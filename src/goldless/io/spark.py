@@ -89,7 +89,7 @@ def _wide(frame: Any, options: ReadOptions) -> Any:
 
 def _alphabet(votes: Any, first: Any, voters: NDArray | None, rules: LabelRules) -> Alphabet:
     """Return the alphabet of the first rows, or of all if those are too few; of numbers all are gone through."""
-    kinds = kinds_of_block(first, rules)
+    kinds, rules = kinds_of_block(first, rules)
     if kinds is not None:
         counted = sum_of(votes, partial(_levels, rules, first.column_names))
         return alphabet_of_levels(counted.levels, kinds, voters, rules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from goldless.io.arrays import table_of_array
 from goldless.io.frames import unknown_truth
 from goldless.io.numbers import encode_numbers, kinds_in, with_ties_halfway
 from goldless.io.readers.base import Read, Roles
-from goldless.io.readers.columns import Column, Columns, as_meant, column_of
+from goldless.io.readers.columns import Column, Columns, as_grades, as_meant, column_of
 from goldless.io.roles import (
     ReadOptions,
     WideRoles,
@@ -26,24 +26,32 @@ from goldless.io.roles import (
     no_votes_left,
     short,
     wide_roles,
+    with_words_of_columns,
 )
-from goldless.kernels.sparse import Codes, first_vote, recoded
+from goldless.kernels.sparse import Codes, SparseCodes, first_vote, recoded
+from goldless.plain import is_number
 from goldless.votes.alphabet import (
     MAX_CLASSES,
     MAYBE_MISSING,
     MISSING,
     UNKNOWN,
     Alphabet,
+    LabelRules,
     listed,
     reading_of,
     same_text,
 )
+from goldless.votes.bins import NumberAlphabet
 from goldless.votes.kinds import reading_of_numbers
 from goldless.votes.long import LongVotes, TwoLabels
 from goldless.votes.votes import Votes
+from goldless.votes.words import are_ordered_words, with_ordered_words
+from goldless.words import percent
 
 _MAX_CELLS = 200_000_000  # of numbers, which are kept as a matrix
 JUDGED_CELLS = 20_000_000  # that are looked at to tell grades from names
+_FEWEST_OF_A_SCALE = 3  # words and more show a scale: negative, neutral and positive may be classes
+_MOST_VALUES = 10_000  # different votes of a long table of which some are words
 _MAX_LABELS = 126  # classes and words for "no vote", as int8
 
 
@@ -165,13 +173,41 @@ def votes_of(read: Read, options: ReadOptions, name: str) -> VotesFile:
             truth = options.truth if options.truth in names else roles.truth
             wanted = [title for title in (roles.item, *voters, truth) if title is not None]
         columns, spelt = as_meant([column_of(title, read.table[title], name) for title in wanted])
-        found = wide_votes(Columns(columns, read.how, read.named), read, options, name)
+        found, graded = None, as_grades(columns) if may_be_grades(options) else None
+        if graded is not None:
+            numbers = Columns(graded[0], read.how, read.named)
+            found = _if_numbers(lambda: wide_votes(numbers, read, options, name))
+            spelt = spelt if found is None else (*spelt, graded[1])
+        if found is None:
+            found = wide_votes(Columns(columns, read.how, read.named), read, options, name)
         read = replace(read, notes=(*read.notes, *spelt))
     else:
-        found = long_votes(read, roles, options, name)
+        label = column_of(str(roles.label), read.table[roles.label], name)
+        found, graded = None, as_grades([label]) if may_be_grades(options) else None
+        if graded is not None:
+            (grades,), note = graded
+            found = _if_numbers(lambda: long_votes(read, roles, options, name, grades))
+            found = None if found is None else replace(found, notes=(note, *found.notes))
+        if found is None:
+            found = long_votes(read, roles, options, name, label)
     votes = None if found.votes is None else replace(found.votes, at_least=read.at_least)
     notes = (*read.notes, *found.notes)
     return replace(found, votes=votes, notes=notes, at_least=read.at_least, question=read.question)
+
+
+def may_be_grades(options: ReadOptions) -> bool:
+    """Whether text that begins with a number may be read as a grade."""
+    said = options.rules.numbers
+    return said.are_numbers or (not said.are_labels and options.rules.classes is None)
+
+
+def _if_numbers(read: Callable[[], VotesFile]) -> VotesFile | None:
+    """Return what was read if its votes are numbers, None if they are labels or cannot be read so."""
+    try:
+        found = read()
+    except VotesError:
+        return None
+    return found if found.reading is not None else None
 
 
 # -- wide tables --------------------------------------------------------------------------------------------
@@ -198,7 +234,11 @@ def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name:
         if not voters:
             raise no_votes_left(name)
         item = options.id_column or known.item
-        roles = WideRoles(None if item is None else by_name[item], voters, scores=are_numbers(voters, options.rules))
+        rules = with_words_of_columns(voters, options.rules, table.named)
+        worded = None if rules is options.rules else rules
+        roles = WideRoles(
+            None if item is None else by_name[item], voters, scores=are_numbers(voters, rules), rules=worded
+        )
         if truth is None and options.truth is not None and known.truth is not None:
             truth = by_name[known.truth]
     else:
@@ -214,6 +254,7 @@ def _wide_draft(table: Columns, known: Roles | None, options: ReadOptions, name:
 
 
 def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: ReadOptions, name: str) -> _Draft:
+    options = options if roles.rules is None else replace(options, rules=roles.rules)
     items, voters = roles.items, roles.voters
     n_items = len(voters[0].positions)
     how = (
@@ -227,7 +268,8 @@ def _draft_of(table: Columns, roles: WideRoles, truth: Column | None, options: R
     title = "item" if items is None else items.name
     if roles.scores:
         numbers = np.column_stack([column_of_numbers(column, options.rules) for column in voters])
-        return _Draft([], None, titles, ids, truth, how, list(roles.notes), title, numbers, roles.gold)
+        notes = list(roles.notes)
+        return _Draft([], None, titles, ids, truth, how, notes, title, numbers, roles.gold, roles.rules)
     labels, positions, joined = common_labels(voters, options)
     return _Draft(labels, positions, titles, ids, truth, how, [*roles.notes, *joined], title, gold=roles.gold)
 
@@ -271,13 +313,13 @@ def _joined_spellings(read: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
 # -- long tables --------------------------------------------------------------------------------------------
 
 
-def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> VotesFile:
-    """Read the columns of a long table: one row per vote."""
+def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str, label: Column) -> VotesFile:
+    """Read the columns of a long table: one row per vote, with these labels."""
     table = read.table
     assert roles.item is not None
     assert roles.voter is not None
     assert roles.label is not None
-    item, voter, label = (column_of(role, table[role], name) for role in (roles.item, roles.voter, roles.label))
+    item, voter = (column_of(role, table[role], name) for role in (roles.item, roles.voter))
     (label,), spelt = as_meant([label])
     item, voter = _complete(item, roles.items), _complete(voter, roles.voters)
     known = (item.positions >= 0) & (voter.positions >= 0)
@@ -298,6 +340,9 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     names = [str(value) for value in voter.values]
     ids = np.array([*item.values, None], dtype=object)[:-1]
 
+    options = replace(options, rules=_with_words_of_voters(label, voter, said, options.rules))
+    worded = options.rules if options.rules.numbers.words else None
+
     def numbers(items: int = n_items) -> NDArray[np.float64]:
         """Return the answers on the first items, a column per voter."""
         if items * n_voters > _MAX_CELLS:
@@ -311,7 +356,7 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
         taken = np.flatnonzero(said & (item.positions < items))
         taken = taken[::-1] if options.repeats == "first" else taken
         cell = item.positions[taken].astype(np.int64) * n_voters + voter.positions[taken]
-        given = column_of_numbers(label, options.rules)[taken]
+        given = column_of_numbers(label, options.rules, options.rules.numbers.words)[taken]
         answers[cell] = given
         if options.repeats == "most":  # numbers hardly repeat: their mean
             count = np.bincount(cell, minlength=len(answers))
@@ -322,7 +367,8 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     if are_numbers([label], options.rules, lambda: numbers(judged)):
         changed = _changed_numbers(item, voter, label, said, options, name)
         how = with_changes(how, changed, options, "their mean")
-        return _Draft([], None, names, ids, truth, how, notes, item.name, numbers()).votes(options, name)
+        draft = _Draft([], None, names, ids, truth, how, notes, item.name, numbers(), None, worded)
+        return draft.votes(options, name)
     if len(label.values) > _MAX_LABELS:
         raise VotesError(
             "too-many-labels",
@@ -341,6 +387,39 @@ def long_votes(read: Read, roles: Roles, options: ReadOptions, name: str) -> Vot
     gold = None if roles.gold is None else _of_items(column_of(roles.gold, table[roles.gold], name), item, name)
     draft = _Draft(labels, lines.codes, names, ids, truth, how, [*notes, *joined], item.name, gold=gold)
     return draft.votes(options, name)
+
+
+def _with_words_of_voters(label: Column, voter: Column, said: NDArray[np.bool_], rules: LabelRules) -> LabelRules:
+    """Return rules that know the words of some voters of a long table, where others say numbers."""
+    rules.numbers.check_voters([str(value) for value in voter.values])
+    if are_ordered_words(rules):
+        return with_ordered_words([str(value) for value in voter.values], rules)
+    draft = rules.alphabet_draft(text=True)
+    words = [isinstance(v, str) and not is_number(v) and not draft.means_missing(v) for v in label.values]
+    if all(words) or not any(words) or len(label.values) > _MOST_VALUES:
+        return rules
+    taken = np.flatnonzero(said)
+    pairs = np.unique(voter.positions[taken].astype(np.int64) * len(label.values) + label.positions[taken])
+    values: dict[str, list[Any]] = {}
+    for pair in pairs.tolist():
+        who, what = divmod(pair, len(label.values))
+        values.setdefault(str(voter.values[who]), []).append(label.values[what])
+    columns = [Column(name, np.empty(0, dtype=np.int32), found) for name, found in values.items()]
+    found = with_words_of_columns(columns, rules, named=False)
+    if found is not rules:
+        for column in columns:
+            strange = [v for v in column.values if isinstance(v, str) and not is_number(v)]
+            strange = [] if column.name in found.numbers.word_voters else strange
+            if strange and not draft.means_missing(strange[0]):
+                word = strange[0]
+                raise VotesError(
+                    "words-among-numbers",
+                    f"{short(word)!r} of voter {short(column.name)!r} stands among numbers",
+                    "refusal",
+                    {"voter": column.name, "label": word},
+                    word=repr(short(word)),
+                )
+    return found
 
 
 def _changed_numbers(
@@ -457,6 +536,7 @@ class _Draft:
     item_title: str = "item"  # column that names the items
     numbers: NDArray[np.float64] | None = None  # (n_items, n_voters): votes that are numbers
     gold: Column | None = None  # known labels of golden tasks
+    rules: LabelRules | None = None  # where words stand beside numbers, rules that know the words
 
     def alphabet(self, options: ReadOptions, name: str) -> Alphabet:
         """Find the classes."""
@@ -487,6 +567,7 @@ class _Draft:
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
         notes = list(self.notes)
         notes += doubtful_labels(alphabet)
+        notes += _ties(votes, alphabet)
         if gold:
             tasks = "1 golden task has" if len(gold) == 1 else f"{len(gold):,} golden tasks have"
             notes.append(Note(f"{tasks} a known label", "golden"))
@@ -495,18 +576,21 @@ class _Draft:
     def _numbers_as_votes(self, options: ReadOptions, name: str) -> VotesFile:
         """Cut the numbers of every voter into bins."""
         assert self.numbers is not None
-        table, rules = table_of_array(self.numbers, self.voters, self.items), options.rules
+        table, rules = table_of_array(self.numbers, self.voters, self.items), self.rules or options.rules
         kinds = kinds_in(table, rules) or ("ordinal",) * len(self.voters)
         try:
             votes = encode_numbers(table, rules, kinds, lambda n_items: None)
         except VotesError as error:
             raise error.within(name, file=name) from None
-        alphabet = Alphabet(votes.classes, text=True)
+        assert votes.bins is not None
+        alphabet: Alphabet = NumberAlphabet.of(votes.classes, votes.bins, rules, text=True)
         truth = None if self.truth is None else _truth_codes(self.truth, alphabet, name)
         gold = {} if self.gold is None else _known_labels(self.gold, alphabet)
-        how = self.how.replace(" votes of ", " numbers of ", 1)
+        how = self.how if rules.numbers.words else self.how.replace(" votes of ", " numbers of ", 1)
         sign = rules.numbers.sign(table.voters, len(kinds))
-        reading = reading_of_numbers(self.numbers, kinds, sign, rules.numbers.positive_from)
+        reading = reading_of_numbers(
+            self.numbers, kinds, sign, rules.numbers.positive_from, rules.numbers.word_classes[1:]
+        )
         return VotesFile(
             votes, truth, how, tuple(self.notes), name, gold=gold, item_title=self.item_title, reading=reading
         )
@@ -530,10 +614,65 @@ def doubtful_labels(alphabet: Alphabet) -> list[Note]:
         for word in words
         if word.casefold() in MAYBE_MISSING
     ]
+    scale = scale_of(words)
+    if scale and alphabet.grows:
+        notes.append(Note("The labels look like grades in words", "grades-in-words", {"column": repr(scale)}))
     numbers = [word for word in words if word.replace(".", "", 1).isdecimal()]
     if numbers and len(words) - len(numbers) > 1:
         notes.append(Note(f"Among the classes, which are words, are numbers: {listed(numbers)}; is a line no item?"))
     return notes
+
+
+TIES = ("tie", "Tie", "TIE")
+
+
+def _ties(votes: Votes, alphabet: Alphabet) -> list[Note]:
+    """Say how often judges of two answers call a tie, which is a class of its own unless the user says otherwise."""
+    tie = next((code for code, label in enumerate(alphabet.values.tolist()) if label in TIES), None)
+    if tie is None or len(alphabet) != 3 or not alphabet.grows:
+        return []
+    codes = votes.codes
+    cast = codes.cast(3) if isinstance(codes, SparseCodes) else np.stack([(codes == c).sum(axis=0) for c in range(3)])
+    share, voting = cast[tie].sum() / max(cast.sum(), 1), cast.sum(axis=0) > 0
+    seen = f"{str(alphabet.values[tie])!r} is a third class: {percent(share)} of the votes"
+    who = (
+        f", and {(cast[tie] > 0).sum():,} of {voting.sum():,} voters say it" if (cast[tie][voting] == 0).any() else ""
+    )
+    return [Note(f"{seen}{who}", "tie", {"column": repr(str(alphabet.values[tie]))})]
+
+
+_SCALES = tuple(
+    tuple(scale.split("/"))
+    for scale in (
+        "strongly disagree/disagree/neutral/agree/strongly agree",
+        "strongly disagree/disagree/neither agree nor disagree/agree/strongly agree",
+        "strongly disagree/disagree/somewhat disagree/neutral/somewhat agree/agree/strongly agree",
+        "very bad/bad/neutral/good/very good",
+        "very bad/bad/average/good/very good",
+        "very poor/poor/fair/good/very good/excellent",
+        "very poor/poor/average/good/very good/excellent",
+        "very poor/poor/acceptable/good/very good/excellent",
+        "terrible/bad/okay/good/great",
+        "never/rarely/sometimes/often/always",
+        "none/very low/low/medium/high/very high",
+        "none/minor/moderate/major/critical",
+        "none/mild/moderate/severe",
+        "very negative/negative/neutral/positive/very positive",
+        "very dissatisfied/dissatisfied/neutral/satisfied/very satisfied",
+        "very unlikely/unlikely/neutral/likely/very likely",
+        "b>>a/b>a/a=b/a>b/a>>b",
+        "[[b>>a]]/[[b>a]]/[[a=b]]/[[a>b]]/[[a>>b]]",
+    )
+)
+
+
+def scale_of(words: Sequence[str]) -> list[str]:
+    """Return words in their order if they are grades of a usual scale, an empty list if not."""
+    spelt = {" ".join(word.casefold().replace("_", " ").split()): word for word in words}
+    for scale in _SCALES:
+        if len(spelt) > _FEWEST_OF_A_SCALE and set(spelt) <= set(scale):
+            return [spelt[word] for word in scale if word in spelt]
+    return []
 
 
 def _known_labels(column: Column, alphabet: Alphabet) -> dict[int, Any]:

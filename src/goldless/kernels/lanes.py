@@ -69,9 +69,3 @@ def put(typing: Any, flat: Any, start: Any, values: Any) -> Any:
 def plus(typing: Any, one: Any, other: Any) -> Any:
     """Return the sums of four floats and four others."""
     return _FOUR(one, other), lambda context, builder, signature, arguments: builder.fadd(*arguments)
-
-
-@intrinsic
-def times(typing: Any, one: Any, other: Any) -> Any:
-    """Return the products of four floats and four others."""
-    return _FOUR(one, other), lambda context, builder, signature, arguments: builder.fmul(*arguments)

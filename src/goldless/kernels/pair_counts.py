@@ -11,6 +11,7 @@ from goldless.kernels.threads import ordered_map, row_chunks
 
 _CHUNK_ROWS = 1 << 15  # 512 words a voter: the bit columns of a chunk stay in cache
 _FEW_PRODUCTS = 1 << 24  # up to which a product of matrices is fast enough, and nothing has to be compiled
+_PAIRS_AT_ONCE = 16  # of symbols
 _MEMORY = 1 << 29  # bytes of tables that threads may fill at the same time
 
 
@@ -37,8 +38,12 @@ def pair_counts(bits: NDArray[np.uint8], n_voters: int, n_symbols: int) -> NDArr
         said = columns if observed is None else [observed, *columns]  # from the second symbol on, or "voted" first
         first = n_symbols - len(said)
         part = np.empty((len(pairs), n_voters, n_voters), dtype=np.int32)
-        for number, (a, b) in enumerate(pairs):
-            _common_bits(said[a - first], said[b - first], a == b, part[number])
+
+        def count_some(numbers: slice) -> None:
+            for (a, b), of_pair in zip(pairs[numbers], part[numbers], strict=True):
+                _common_bits(said[a - first], said[b - first], a == b, of_pair)
+
+        ordered_map(count_some, row_chunks(len(pairs), _PAIRS_AT_ONCE))
         return part
 
     chunks = row_chunks(len(bits), _CHUNK_ROWS)

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from goldless.kernels.compiled import compiled
 from goldless.kernels.sparse import Codes, SparseCodes
 from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.kernels.tree import in_fours
 
 _TINY = 1e-300
 _CHUNK_ROWS = 1 << 15
-_ROWS_AT_ONCE = 1 << 11  # what they read stays in the cache until it is counted
+_ROWS_AT_ONCE = 1 << 12  # what they read stays in the cache until it is counted
 _VOTES_OF_A_PIECE = 1 << 16  # fewer are not cut
 _MOST_PIECES = 16
 _TABLES_AT_ONCE = 4
@@ -43,10 +44,11 @@ class SparseLayout:
         """Lay out rows."""
         if isinstance(codes, SparseCodes):
             return cls(codes.starts, codes.cells(n_symbols), counts, codes.n_voters, n_symbols)
-        n_voters, voted = codes.shape[1], codes >= 0
-        starts = np.concatenate([[0], np.cumsum(voted.sum(axis=1))])
-        cells = codes.astype(np.uint32) + np.arange(n_voters, dtype=np.uint32) * np.uint32(n_symbols)
-        return cls(starts, cells[voted], counts, n_voters, n_symbols)
+        from goldless.kernels.flat import lay_out  # brings Numba along
+
+        starts, cells = np.empty(len(codes) + 1, dtype=np.int64), np.empty(codes.size + 1, dtype=np.uint32)
+        lay_out(codes, n_symbols, starts, cells)
+        return cls(starts, cells[: starts[-1]], counts, codes.shape[1], n_symbols)
 
     def empty_table(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return a table of zeros."""
@@ -163,18 +165,20 @@ class SparseTree:
 
     def _share(self, layout: SparseLayout, rows: slice, sums: SparseSums, fill: Callable[..., None]) -> float:
         """Count the votes of some rows by the states that ``fill`` finds likely, if every voter hangs on the hub."""
-        from goldless.kernels.flat import share
+        from goldless.kernels.flat import count, share
 
         log_likelihood = 0.0
         # what rows read stays in the cache until it is counted, unless the tables are larger than the cache anyway
         at_once = max(min(max(_ROWS_AT_ONCE, len(self.log_votes)), rows.stop - rows.start), 1)
         hubs, all_tops, all_totals = np.empty((at_once, len(self.log_prior))), np.zeros(at_once), np.empty(at_once)
+        items = np.zeros((at_once, sums.votes.shape[1]))
         for first in range(rows.start, rows.stop, at_once):
             here = slice(first, min(first + at_once, rows.stop))
             starts, counts, n_rows = layout.starts[first : here.stop + 1], layout.counts[here], here.stop - first
             hub, tops, totals = hubs[:n_rows], all_tops[:n_rows], all_totals[:n_rows]
             fill(layout, here, hub, tops)
-            share(starts, layout.cells, counts, hub, totals, sums.labels, sums.votes)
+            share(counts, hub, totals, sums.labels, items)
+            count(starts, layout.cells, items, sums.votes)
             np.log(totals, out=totals)
             totals += tops
             log_likelihood += float(np.einsum("i,i->", counts, totals))  # not by BLAS, whose threads would wait
@@ -186,15 +190,19 @@ class SparseTree:
         ``hub`` is the start of Pr(state | votes); by default the mean over units of their mean vote.
         """
         given = hub is not None
-        start = np.empty((0, len(self.log_prior))) if hub is None else np.ascontiguousarray(hub)
+        n_states = len(self.log_prior)
+        start = np.empty((0, n_states)) if hub is None else np.ascontiguousarray(hub)
+        named = np.tile(np.eye(self.n_symbols), (len(self.latent_of), 1)) if self._is_flat else start
 
         def mean_votes(layout: SparseLayout, rows: slice, out: NDArray[np.float64], tops: Any) -> None:
-            from goldless.kernels.flat import tally
+            from goldless.kernels.flat import collect
 
             if given:
                 np.copyto(out, start[rows])
-            else:
-                tally(layout.starts[rows.start : rows.stop + 1], layout.cells, out)
+                return
+            starts = layout.starts[rows.start : rows.stop + 1]
+            collect(starts, layout.cells, named, np.zeros(n_states), out)
+            out[starts[1:] == starts[:-1], 0] = 1.0  # a row without votes is for the first
 
         def add(rows: slice, sums: SparseSums) -> float:
             if self._is_flat:
@@ -213,8 +221,11 @@ class SparseTree:
             raise ValueError(f"a model of {len(self.latent_of)} voters, and votes of {layout.n_voters}")
         n_latents, n_latent, n_states = self.rates.shape
 
+        n_cells, n_parents = self.log_votes.shape
+        width = in_fours(n_parents) if self._is_flat else n_parents
+
         def of_rows(rows: slice) -> SparseSums:
-            votes = layout.empty_table(self.log_votes.shape)
+            votes = layout.empty_table((n_cells, width))
             latents, voted = np.zeros((n_latents, n_latent, n_states)), np.zeros((n_latents, n_states))
             sums = SparseSums(np.zeros(n_states), latents, voted, votes, 0.0)
             return replace(sums, log_likelihood=add(rows, sums))
@@ -228,7 +239,11 @@ class SparseTree:
                     total = total.plus(part)
                     layout.spare.append(part.votes)
         assert total is not None
-        return replace(total, votes=total.votes.reshape(layout.n_voters, self.n_symbols, -1))
+        votes = total.votes
+        if width > n_parents:
+            votes = np.ascontiguousarray(votes[:, :n_parents])
+            layout.spare.append(total.votes)
+        return replace(total, votes=votes.reshape(layout.n_voters, self.n_symbols, n_parents))
 
 
 @dataclass(frozen=True, eq=False)

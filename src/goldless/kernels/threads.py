@@ -60,9 +60,42 @@ def ordered_map(function: Callable[[Task], Result], tasks: Iterable[Task]) -> li
 
     The list of tasks must not depend on the number of threads; then neither does anything computed from it.
     """
-    tasks = list(tasks)
-    pool = _pool(thread_count()) if len(tasks) > 1 else None
-    return [function(task) for task in tasks] if pool is None else list(pool.map(function, tasks))
+    tasks, n_threads = list(tasks), thread_count()
+    pool = _pool(n_threads) if len(tasks) > 1 else None
+    if pool is None:
+        return [function(task) for task in tasks]
+    results: list[Any] = [None] * len(tasks)
+    errors: dict[int, Exception] = {}
+    left, taking = deque(enumerate(tasks)), threading.Lock()
+
+    def work() -> None:
+        """Take tasks in their order as long as there are any."""
+        while True:
+            with taking:
+                if not left:
+                    return
+                place, task = left.popleft()
+            try:
+                results[place] = function(task)
+            except Exception as error:
+                errors[place] = error
+                with taking:
+                    left.clear()  # those before it were taken already
+
+    helpers = [pool.submit(work) for _ in range(min(n_threads, len(tasks)) - 1)]
+    _inside.yes = True  # this thread works too: to wake it up again and again costs as much as a small task
+    try:
+        work()
+    finally:
+        _inside.yes = False
+        with taking:
+            left.clear()  # nothing is left to do, unless this thread was interrupted
+    for helper in helpers:
+        if not helper.cancel():
+            helper.result()
+    if errors:
+        raise errors[min(errors)]
+    return results
 
 
 def ordered_stream(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:

@@ -145,7 +145,9 @@ class Dirichlet:
         """Return the model of largest expected log-likelihood plus log prior (M-step)."""
         own = self._own_latent
         prior = counts.labels + self.items
-        latents = self.start.with_own_latents(_shares(counts.latents[own] + self._latents, axis=1))
+        latents = self.start.latents
+        if own.any():
+            latents = self.start.with_own_latents(_shares(counts.latents[own] + self._latents, axis=1))
         pseudo = self._pseudo
         if self.pooled and self.start.states_are_classes:
             pseudo = pseudo + self._pull(counts.votes)
@@ -225,11 +227,10 @@ class Dirichlet:
 
     def log_density(self, model: TreeModel) -> float:
         """Return the log-density of a model up to a constant."""
-        return float(
-            self.items @ _log(model.prior)
-            + (self._latents * _log(model.latents[self._own_latent])).sum()
-            + self._log_density_of_votes(model)
-        )
+        of_latents, own = 0.0, self._own_latent
+        if own.any():
+            of_latents = (self._latents * _log(model.latents[own])).sum()
+        return float(self.items @ _log(model.prior) + of_latents + self._log_density_of_votes(model))
 
     def _log_density_of_votes(self, model: TreeModel) -> float:
         if self.ordered is None:

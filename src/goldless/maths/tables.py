@@ -84,7 +84,7 @@ class TreeTables:
         """Number of symbols that a vote may be."""
         return self.votes.shape[2]
 
-    @property
+    @cached_property
     def states_are_classes(self) -> bool:
         """Whether every state of the hub is one class."""
         return self.n_states == self.n_classes and bool((self.state_class == np.eye(self.n_states)).all())

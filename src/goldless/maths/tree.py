@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goldless.kernels.evaluate import evaluate_codes
+from goldless.kernels.evaluate import evaluate_codes, sums_of_votes
 from goldless.kernels.packing import PackingPlan
 from goldless.kernels.sparse import Codes, SparseCodes, dense_codes
 from goldless.kernels.sparse_tree import SparseTree
@@ -179,6 +179,11 @@ class TreeModel(TreeTables):
         original = self.copy_of == np.arange(self.n_voters)
         groups = np.where(original, self.groups, -1)
         merged = np.asarray(merge_copies(checked, self.copy_of))
+        if min(self.n_symbols, self.n_states) > 2 and not self.has_latent.any():
+            log_votes = self.log_votes[:, : self.n_states] * original[:, None, None]
+            if of_packed is UnitTables.hub_log_likelihood:
+                return sums_of_votes(merged, log_votes)
+            return sums_of_votes(merged, log_votes[:, 1:] - log_votes[:, :1])
         return evaluate_codes(merged, groups, self.n_symbols, partial(self.unit_tables, once=True), of_packed)
 
     def _evaluate_sparse(

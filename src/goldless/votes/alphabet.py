@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goldless.errors import VotesError
 from goldless.kernels.threads import ordered_map, row_chunks
-from goldless.plain import plain
-from goldless.votes.kinds import NOTHING_SAID, NumberRules
+from goldless.plain import is_number, plain
+from goldless.votes.kinds import NOTHING_SAID, NumberRules, refuse_code_of_nothing
 
 MISSING = -1
 UNKNOWN = -2  # a label that is neither a class nor missing; never leaves the rooms that read votes
@@ -25,6 +25,7 @@ MISSING_TOKENS = frozenset(
         *("#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "abstain", "Abstain", "ABSTAIN"),
     }
 )
+_TEXT_OF_NOTHING = frozenset({"NaN", "nan", "<NA>", "NA", "N/A", "n/a", "NaT", "None", "NULL", "null"})
 DASHES = frozenset({"-", "--", "\u2013", "\u2014"})  # no vote, unless :func:`dash_is_label`
 MAYBE_MISSING = frozenset(  # words that may be a class, and may mean that there is no vote
     {
@@ -38,6 +39,7 @@ TOO_EARLY = ("one-class", "no-votes", "unknown-positive")  # what more votes may
 _LONGEST = 1000  # characters of a label
 _CLOSE = 1 << 12  # integers that lie so close have a table of all between them
 _MANY = 8  # more distinct labels than this are found by sorting
+_MANY_BYTES = 32  # or of bytes, which are compared fastest, more than these
 
 Place = Callable[[Any], str]  # says where a label first occurs, such as " in row 3, column 'ann'"
 
@@ -120,6 +122,8 @@ class LabelRules:
         else:
             found = [label for label in dict.fromkeys(labels) if not draft.means_missing(label)]
             values = sorted_labels(_joined(as_read(found)) if text else found, place)
+            if not self.numbers.are_labels and all(isinstance(v, Number) and not isinstance(v, bool) for v in values):
+                refuse_code_of_nothing(values, are_labels=True)
             _check_found(values, place)
         return replace(draft, values=as_classes(self.ordered(values, draft)))
 
@@ -266,9 +270,14 @@ class Alphabet:
 
     def _compare(self, values: NDArray) -> NDArray[np.int8]:
         """Return the codes of an array that holds no objects, one comparison for every class."""
+        if len(self.values) > 2:
+            values = _as_integers(values)
         span = _close_integers(values) if len(self.values) > 2 else None
         if span is not None:  # the codes of all integers between the ends, once
-            return np.take(self._compare(span), (values - span[0]).astype(np.intp, copy=False))
+            codes = self._compare(span)
+            if (np.diff(codes) == 1).all():  # whole numbers in a row
+                return (values - span[0]).astype(np.int8) + codes[0]
+            return np.take(codes, (values - span[0]).astype(np.intp, copy=False))
         if len(self.values) == 2:
             is_negative, is_positive = (_equals(values, label) for label in self.values)
             codes, other = is_positive.view(np.int8), ~(is_negative | is_positive)
@@ -304,6 +313,18 @@ def _are_codes(values: NDArray, classes: NDArray) -> bool:
 def _equals(values: NDArray, label: Any) -> NDArray[np.bool_]:
     """Compare an array that holds no objects with a label; a label of another type equals nothing."""
     return values == label if np.isscalar(label) else np.zeros(values.shape, dtype=bool)
+
+
+def _as_integers(values: NDArray) -> NDArray:
+    """Return many whole numbers as integers, in which they are looked up; everything else as it is."""
+    if values.dtype.kind != "f" or values.size <= 2 * _CLOSE:
+        return values
+    for kind in (np.int8, np.int16):
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(kind)
+        if (whole == values).all():
+            return whole
+    return values
 
 
 def _close_integers(values: NDArray) -> NDArray | None:
@@ -363,7 +384,13 @@ def distinct_labels(values: NDArray) -> Iterable:
         if int(highest) - int(lowest) == 1:
             return lowest, highest
         return {label for part in ordered_map(lambda rows: distinct_labels(flat[rows]), chunks) for label in part}
+    if values.dtype.kind == "f":
+        whole = _as_integers(values)
+        if whole.dtype.kind == "i":
+            return {float(label) for label in distinct_labels(whole)}
     span = _close_integers(values)
+    if span is not None and values.itemsize == 1 and len(span) <= _MANY_BYTES:
+        return span[[(values == label).any() for label in span]]
     if span is not None and len(span) > _MANY:
         occurs = np.zeros(len(span), dtype=bool)
         occurs[values - span[0]] = True
@@ -477,12 +504,22 @@ def _check_found(labels: list, place: Place) -> None:
         )
     spelt: dict[str, str] = {}
     for label in labels:
-        if isinstance(label, str) and (other := spelt.setdefault(label.casefold(), label)) != label:
+        if isinstance(label, str) and (other := spelt.setdefault(" ".join(label.casefold().split()), label)) != label:
+            what = "capital letters" if label.casefold() == other.casefold() else "capital letters or blanks"
             raise VotesError(
                 "spelling",
-                f"The labels {short_repr(other)} and {short_repr(label)} differ in capital letters only",
+                f"The labels {short_repr(other)} and {short_repr(label)} differ in {what} only",
                 "spelling",
                 {"label": plain(label)},
+            )
+    for label in labels:
+        if isinstance(label, str) and (not label.strip() or label.strip() in _TEXT_OF_NOTHING):
+            raise VotesError(
+                "text-of-nothing",
+                f"The label {short_repr(label)}{place(label)} may mean that there is no vote",
+                "text-of-nothing",
+                {"label": plain(label)},
+                word=repr(plain(label)),
             )
 
 
@@ -491,7 +528,7 @@ def _check_number(labels: list) -> None:
         raise VotesError(
             "too-many-labels",
             f"The votes hold at least {len(labels)} different labels, such as {listed(labels)}",
-            "scores",
+            "scores" if all(map(is_number, labels)) else "names-among-labels",
         )
 
 

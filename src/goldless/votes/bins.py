@@ -6,21 +6,25 @@ is one answer among others. What is kept are edges as values, so that new answer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.number_codes import code_numbers
-from goldless.votes.alphabet import Alphabet, LabelRules
+from goldless.kernels.threads import ordered_map, row_chunks
+from goldless.votes.alphabet import UNKNOWN, Alphabet, LabelRules, same_text
+from goldless.votes.words import folded
 
 LEVELS_KEPT = 8  # as many different answers each have a bin of their own; more are cut at eighths of the ranks
 _OUTERMOST = 10  # answers that an outer bin must hold to be halved: fewer are noise
 _FEWEST = 5  # answers of a bin; those of a smaller one join their neighbours
 _HALVINGS = 8  # of an outer bin: 1 / 2048 of the answers, rarer than classes that can be told at all
 _FEW_WHOLE = 1 << 10  # whole numbers this close together are counted without sorting
+_ROWS_AT_ONCE = 1 << 13
 _MOST_LEVELS = 1 << 12  # different answers of a voter that are counted one by one while votes are streamed
 
 
@@ -142,6 +146,8 @@ class Bins:
     # not have
     means: NDArray[np.float64]
     positive_from: float | None = None  # the user's own cut: numbers from here on are positive
+    # numbers of words, where voters that say labels say them in words beside numbers of others
+    words: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -150,19 +156,21 @@ class Bins:
         kinds: Sequence[str],
         sign: NDArray[np.int64] | None = None,
         positive_from: float | None = None,
+        words: Mapping[str, int] | None = None,
     ) -> Bins:
         """Cut the answers of every voter, which have been multiplied by its sign."""
         sign = np.ones(len(kinds), dtype=np.int64) if sign is None else sign
         edges, means = [], []
-        for of_voter, turn in zip(levels, sign, strict=True):
-            bins = of_voter.bins(None if positive_from is None else float(turn) * positive_from)
+        for of_voter, turn, kind in zip(levels, sign, kinds, strict=True):
+            cut = None if positive_from is None or kind == "labels" else float(turn) * positive_from
+            bins = of_voter.bins(cut)
             first = np.flatnonzero(np.diff(bins, prepend=-1))
             edges.append(of_voter.values[first[1:]])
             size = np.bincount(bins, of_voter.counts)
             means.append(turn * np.bincount(bins, of_voter.counts * of_voter.values) / size)
         n_symbols = max(2, *(len(mean) for mean in means))
         padded = [np.pad(mean, (0, n_symbols - len(mean)), constant_values=np.nan) for mean in means]
-        return cls(tuple(kinds), tuple(edges), sign, np.array(padded), positive_from)
+        return cls(tuple(kinds), tuple(edges), sign, np.array(padded), positive_from, dict(words or {}))
 
     @property
     def n_voters(self) -> int:
@@ -181,9 +189,14 @@ class Bins:
 
     def codes(self, answers: NDArray[np.float64]) -> NDArray[np.int8]:
         """Return the codes of a table of answers, a column for each voter; -1 for those that are missing (NaN)."""
-        first = np.cumsum([0, *(len(edges) for edges in self.edges)])
+        edges = np.full((max(map(len, self.edges), default=0), self.n_voters), np.inf)
+        for voter, own in enumerate(self.edges):
+            edges[: len(own), voter] = own
         codes = np.empty(answers.shape, dtype=np.int8)
-        code_numbers(answers, np.concatenate([[], *self.edges]), first, self.sign, codes)
+        sign = self.sign.astype(np.float64)
+        ordered_map(
+            lambda rows: code_numbers(answers[rows], edges, sign, codes[rows]), row_chunks(len(codes), _ROWS_AT_ONCE)
+        )
         return codes
 
     def subset(self, voters: NDArray[np.integer]) -> Bins:
@@ -208,17 +221,19 @@ class Bins:
         That of a probability is its mean, those of two labels are 0 and 1; grades and scores state none (NaN).
         """
         probability = np.where(self.sign[:, None] < 0, 1 - self.means, self.means)
-        label = np.arange(self.n_symbols) + np.zeros((self.n_voters, 1))
+        label = np.where(self.n_bins[:, None] > 1, np.arange(self.n_symbols), np.nan)  # of one bin nothing is known
         are_labels = np.array([kind == "labels" for kind in self.kinds])[:, None]
         of_voters = np.where(are_labels, label, np.where(self.are_probabilities[:, None], probability, np.nan))
         return np.where(np.isnan(self.means), np.nan, of_voters)
 
     @property
     def above_cut(self) -> NDArray[np.float64]:
-        """Share of each bin at or above the user's cut, 0 or 1, shape (n_voters, n_symbols)."""
+        """Share of each bin at or above the user's cut, 0 or 1, shape (n_voters, n_symbols); or of labels."""
         assert self.positive_from is not None
         above = self.sign[:, None] * self.means >= self.sign[:, None] * self.positive_from
-        return above.astype(np.float64)
+        are_labels = np.array([kind == "labels" for kind in self.kinds])[:, None]
+        label = np.where(self.n_bins[:, None] > 1, np.arange(self.n_symbols) > 0, self.means > 0.5)
+        return np.where(are_labels, label, above).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,3 +258,13 @@ class NumberAlphabet(Alphabet):
     def settled(self) -> Alphabet:
         """Return the alphabet itself."""
         return self
+
+    def _code(self, label: Any) -> int:
+        """Return the code of a class; words for two classes, and 0 and 1, name them too, as the truth may."""
+        found = super()._code(label)
+        if found != UNKNOWN or len(self.values) != 2:
+            return found
+        word = folded(label) if isinstance(label, str) else ""
+        if word in self.bins.words:
+            return self.bins.words[word]
+        return next((side for side in (0, 1) if self.bins.words and same_text(label, side)), UNKNOWN)

@@ -45,7 +45,9 @@ class CountedVotes:
         codes = votes.codes
         picked = Rows.of(codes[wanted], n_symbols, None if weights is None else weights[wanted])
         if votes.n_items <= MANY_PATTERNS:
-            sketch = Sketch.of(Rows.of(codes, n_symbols, weights))
+            packed = Rows.of(codes, n_symbols, weights)
+            vars(packed)["codes"] = codes  # which nobody has to unpack
+            sketch = Sketch.of(packed)
             return cls(votes, weights, sketch, None, picked)
 
         def makers():  # type: ignore[no-untyped-def]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Number
 from typing import Any
 
@@ -19,8 +19,10 @@ _FEW_CODES = 5  # whole numbers 0, 1, ... of an integer array, up to so many, ar
 _FEWEST_GRADES = 4  # with three numbers one order in three looks right by chance
 _SLACK = 0.1  # how far beyond 0 and 1 numbers may be beside probabilities of other voters
 _MOST_VOTERS = 0.75  # must stay within 0 and 1
+_CODES_OF_NOTHING = (-1.0, -9.0, -99.0, -999.0, 77.0, 88.0, 98.0, 99.0, 998.0, 999.0, 9999.0)
 _JUDGED_VOTERS = 60
 _ONE_AXIS = 2.0  # times as long as the next: of weak grades 2.7 and more, of names of 4 to 16 classes 1.0 to 2.1
+_FEW_WHOLE = 1 << 10  # whole numbers this close together have a table
 JUDGED_ITEMS = 4_000  # rows from which the order of grades is judged
 
 
@@ -31,6 +33,11 @@ class NumberRules:
     kind: Any = "auto"  # "auto", or one of "labels", "ordinal", "probabilities" and "scores"
     lower_is_positive: Any = False  # which voters mean positive by low numbers: none, all, or those that are named
     positive_from: float | None = None  # the smallest number that is positive
+    # words, word_voters, word_classes: of voters that say words beside numbers of others, once they were looked at:
+    # the number of each word (1 positive, 0 negative), who they are, and the words if they are one pair
+    words: Mapping[str, int] = field(default_factory=dict)
+    word_voters: tuple = ()
+    word_classes: tuple = ()
 
     @classmethod
     def of(cls, kind: Any = "auto", lower_is_positive: Any = None, positive_from: Any = None) -> NumberRules:
@@ -73,11 +80,22 @@ class NumberRules:
                 kinds[column_of(voter, voters, len(kinds))] = kind
         return tuple(kinds)
 
+    def check_voters(self, names: Collection) -> None:
+        """Refuse what is said of voters that are not there."""
+        said = list(self.kind) if isinstance(self.kind, Mapping) else []
+        said += [] if isinstance(self.lower_is_positive, bool) else list(self.lower_is_positive)
+        for voter in said:
+            if voter not in names and not isinstance(voter, int | np.integer):
+                raise no_voter(voter, len(names))
+
     def sign(self, voters: NDArray | None, n_voters: int) -> NDArray[np.int64]:
         """Return -1 for every voter that means positive by low numbers, else 1."""
-        if isinstance(self.lower_is_positive, bool):
-            return np.full(n_voters, -1 if self.lower_is_positive else 1)
         sign = np.ones(n_voters, dtype=np.int64)
+        if isinstance(self.lower_is_positive, bool):
+            sign[:] = -1 if self.lower_is_positive else 1
+            if isinstance(self.kind, Mapping):  # of two words one is positive
+                sign[[column_of(voter, voters, n_voters) for voter in self.word_voters]] = 1
+            return sign
         for voter in self.lower_is_positive:
             sign[column_of(voter, voters, n_voters)] = -1
         return sign
@@ -92,7 +110,13 @@ def column_of(voter: Any, voters: NDArray | None, n_voters: int, why: str = "") 
         return names.index(voter)
     if isinstance(voter, int | np.integer) and not isinstance(voter, bool) and 0 <= voter < n_voters:
         return int(voter)
-    raise ValueError(f"there is no voter {voter!r}{why} among the {n_voters} columns")
+    raise no_voter(voter, n_voters, why)
+
+
+def no_voter(voter: Any, n_voters: int, why: str = "") -> VotesError:
+    """Return the error of a voter that is not there."""
+    seen = f"there is no voter {voter!r}{why} among the {n_voters} columns"
+    return VotesError("unknown-voter", seen, where={"voter": voter})
 
 
 def judge_labels(labels: Iterable, codes_of_classes: bool) -> str:
@@ -157,6 +181,33 @@ def check_labels(kinds: tuple[str, ...], levels: Sequence[NDArray[np.float64]], 
                 f"Voter {name!r} gives {len(found)} different numbers: labels beside numbers of others are two",
                 "kind-ordinal",
             )
+
+
+def judge_grades(answers: NDArray[np.float64], levels: Iterable) -> str | tuple[str, ...]:
+    """Return whether whole numbers are grades or names of classes, "ordinal" or "labels".
+
+    Of voters that say 0 and 1 beside grades of others, what each says: labels, and grades.
+
+    Parameters
+    ----------
+    answers : ndarray of shape (n_items, n_voters)
+        Numbers, NaN where missing.
+    levels : iterable
+        The different numbers.
+    """
+    found = list(levels)
+    if are_in_order(ranks_as_codes(answers, found), len(found)):
+        return "ordinal"
+    binary = ((answers == 0) | (answers == 1) | np.isnan(answers)).all(axis=0)
+    if not binary.any() or (~binary).sum() < 2:
+        return "labels"
+    graded = answers[:, ~binary]
+    levels_of_grades = np.unique(graded[~np.isnan(graded)])
+    if judge_labels(levels_of_grades.tolist(), True) != "grades":
+        return "labels"
+    if not are_in_order(ranks_as_codes(graded, levels_of_grades), len(levels_of_grades)):
+        return "labels"
+    return tuple("labels" if two else "ordinal" for two in binary)
 
 
 def are_in_order(codes: NDArray[np.int8], n_symbols: int) -> bool:
@@ -233,15 +284,55 @@ def check_numbers(answers: NDArray[np.float64], kinds: tuple[str, ...], place: A
             )
 
 
+def code_of_nothing(numbers: Iterable, are_labels: bool) -> float | None:
+    """Return a number among others that often stands for no vote, such as -1 or 99; None if there is none.
+
+    ``are_labels``: whether the numbers are names of classes, and no grades or scores.
+    """
+    found = np.unique(np.array(list(numbers), dtype=np.float64))
+    if len(found) < (4 if are_labels else 3):
+        return None
+    for code in _CODES_OF_NOTHING:
+        rest = found[found != code]
+        if len(rest) < len(found) and rest.min() >= 0 and rest.max() <= (1e9 if code < 0 else MOST_GRADES):
+            return code
+    return None
+
+
+def refuse_code_of_nothing(numbers: Iterable, are_labels: bool, said: Iterable = ()) -> None:
+    """Ask of a number among votes that often stands for no vote; ``said`` are numbers that mean it anyway."""
+    code = code_of_nothing(set(numbers) - set(said), are_labels)
+    if code is not None:
+        raise VotesError(
+            "code-of-nothing",
+            f"{code:g} stands among numbers from 0 on, and may mean that there is no vote"
+            if code < 0
+            else f"{code:g} stands among smaller numbers, and may mean that there is no vote",
+            "code-of-nothing",
+            {"label": code},
+            word=f"{code:g}",
+        )
+
+
 def ranks_as_codes(answers: NDArray[np.float64], labels: Iterable) -> NDArray[np.int8]:
     """Return the codes of numbers among the different ones, in order; -1 where missing."""
     levels = np.sort(np.array(list(labels), dtype=np.float64))
+    if len(levels) and (levels == np.floor(levels)).all() and levels[-1] - levels[0] < _FEW_WHOLE:  # are looked up
+        missing = np.isnan(answers)
+        numbers = np.where(missing, levels[0], answers)
+        if numbers.size and numbers.min() >= levels[0] and numbers.max() <= levels[-1]:
+            code_of = np.searchsorted(levels, np.arange(levels[0], levels[-1] + 1)).astype(np.int8)
+            return np.where(missing, np.int8(-1), code_of[np.ceil(numbers - levels[0]).astype(np.intp)])
     codes = np.searchsorted(levels, answers).clip(max=len(levels) - 1).astype(np.int8)
     return np.where(np.isnan(answers), np.int8(-1), codes)
 
 
 def reading_of_numbers(
-    answers: NDArray[np.float64], kinds: tuple[str, ...], sign: NDArray[np.int64], positive_from: float | None
+    answers: NDArray[np.float64],
+    kinds: tuple[str, ...],
+    sign: NDArray[np.int64],
+    positive_from: float | None,
+    positive_word: Sequence[str] = (),
 ) -> Note:
     """Say how numbers were read: what they are, which way they run, and what to pass if they are names of classes."""
     words = {"ordinal": "grades"}
@@ -255,4 +346,5 @@ def reading_of_numbers(
     low = int((sign < 0).sum())
     way = f"lower = positive for {low}" if 0 < low < len(sign) else f"{'lower' if low else 'higher'} = positive"
     cut = "" if positive_from is None else f", positive from {positive_from:g}"
+    cut += "".join(f", {word!r} = positive" for word in positive_word)
     return Note(f"{len(kinds)} voters, {what} (ordered, {way}{cut}", "if-names")

@@ -15,6 +15,7 @@ from goldless.kernels.patterns import distinct_rows
 from goldless.votes.pairs import PairTables
 
 _FEW_ROWS = 1 << 12  # that are sorted before a kernel would be compiled
+_LOOKED_AT = 1 << 10  # rows that show whether many are alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,8 @@ class Rows:
             return np.ones(self.n_rows, dtype=bool)
         asked = np.zeros((1, self.n_voters), dtype=np.int8)
         asked[0, voters] = 1
-        return np.asarray((~absent & pack_bits(asked, 2)).any(axis=1))
+        words = _words(~absent & pack_bits(asked, 2))
+        return np.asarray(words[:, 0] > 0 if words.shape[1] == 1 else words.any(axis=1))
 
     def of_voters(self, voters: NDArray[np.integer]) -> Rows:
         """Return the votes of some voters, on the rows that hold one."""
@@ -97,18 +99,17 @@ class Rows:
     def distinct(self) -> PatternTable:
         """Return the distinct rows, sorted, with how many items have each."""
         bits = without_empty_planes(self.bits, self.n_voters)
-        first, inverse = distinct_rows(bits) if len(bits) > _FEW_ROWS else _distinct_by_sorting(bits)
-        packed = bits[first]
-        order = _lexicographic_order(packed)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        inverse = rank[inverse]
+        hashes = len(bits) > _FEW_ROWS and _repeat(bits[:_LOOKED_AT])
+        first, inverse = (_distinct_by_hashing if hashes else _distinct_by_sorting)(bits)
         if self.counts is None:
-            counts = np.bincount(inverse, minlength=len(order)).astype(np.int64)
+            counts = np.bincount(inverse, minlength=len(first)).astype(np.int64)
         else:
-            counts = np.zeros(len(order), dtype=np.int64)
+            counts = np.zeros(len(first), dtype=np.int64)
             np.add.at(counts, inverse, self.counts)
-        return PatternTable(packed[order], self.n_voters, self.n_symbols, counts, inverse)
+        table = PatternTable(bits[first], self.n_voters, self.n_symbols, counts, inverse)
+        if "codes" in vars(self):
+            vars(table)["codes"] = self.codes[first]
+        return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +164,10 @@ class PatternTable(Rows):
 
     def informative(self, chosen: NDArray[np.integer]) -> PatternTable:
         """Return the table of some of the voters, without the items that none of them voted on."""
-        codes = self.codes[:, chosen]
-        voted = (codes >= 0).any(axis=1) & (self.counts > 0)
+        voted = self.voted(chosen) & (self.counts > 0)
         if voted.all() and np.array_equal(chosen, np.arange(self.n_voters)):
             return self
+        codes = self.codes[:, chosen]
         return PatternTable.of(np.ascontiguousarray(codes[voted]), self.n_symbols, self.counts[voted])
 
 
@@ -190,20 +191,53 @@ def joined(parts: Sequence[Rows], n_voters: int = 0, n_symbols: int = 2) -> Rows
     return Rows(join_bits([part.bits for part in parts]), parts[0].n_voters, n_symbols, counts)
 
 
+def _repeat(bits: NDArray[np.uint8]) -> bool:
+    """Whether many rows are like others: where few are, sorting them is faster than hashing."""
+    return 4 * len(_distinct_by_sorting(bits)[0]) < 3 * len(bits)
+
+
+def _distinct_by_hashing(bits: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first row of every distinct pattern, sorted, and the pattern of every row."""
+    first, inverse = distinct_rows(bits)
+    order = _order_of(_words(bits[first]))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[inverse]
+
+
 def _distinct_by_sorting(bits: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first row of every distinct pattern, and the pattern of every row, as :func:`distinct_rows` does."""
-    order = _lexicographic_order(bits)
+    """Do what :func:`_distinct_by_hashing` does."""
+    words = _words(bits)
+    order = _order_of(words)
+    first = words[order, 0]
     is_new = np.ones(len(bits), dtype=bool)
-    is_new[1:] = (bits[order[1:]] != bits[order[:-1]]).any(axis=1)
+    is_new[1:] = first[1:] != first[:-1]
+    alike = np.flatnonzero(~is_new)
+    is_new[alike] = (words[order[alike]] != words[order[alike - 1]]).any(axis=1)
     inverse = np.empty(len(bits), dtype=np.int64)
     inverse[order] = np.cumsum(is_new) - 1
     return order[is_new], inverse
 
 
-def _lexicographic_order(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Sort rows of bytes, eight bytes a key."""
-    n_rows, n_bytes = packed.shape
-    padded = np.zeros((n_rows, -(-n_bytes // 8) * 8), dtype=np.uint8)
-    padded[:, :n_bytes] = packed
-    words = padded.view(">u8").astype(np.uint64)
-    return np.lexsort(words.T[::-1])
+def _words(bits: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return rows of bytes as rows of words that compare as they do, eight bytes each."""
+    n_rows, n_bytes = bits.shape
+    padded = np.zeros((n_rows, max(-(-n_bytes // 8), 1) * 8), dtype=np.uint8)
+    padded[:, :n_bytes] = bits
+    return padded.view(">u8").astype(np.uint64)
+
+
+def _order_of(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Sort rows of words; those that are the same stay in their order.
+
+    Most rows differ in their first word, and one key is sorted several times faster than many.
+    """
+    order = np.argsort(words[:, 0])
+    first = words[order, 0]
+    same = np.zeros(len(words) + 1, dtype=bool)  # as the one before
+    same[1:-1] = first[1:] == first[:-1]
+    tied = np.flatnonzero(same[1:] | same[:-1])
+    if len(tied):
+        rows = np.sort(order[tied])
+        order[tied] = rows[np.lexsort(words[rows].T[::-1])]
+    return order

@@ -112,9 +112,8 @@ class ArrayReader:
             if file.head.startswith(b"\x93NUMPY"):
                 array = _read_array(stream, file.name)
                 if array.ndim != 2:
-                    raise VotesError(
-                        "shape", f"{file.name} holds an array of shape {array.shape}, not items x voters"
-                    )
+                    seen = f"{file.name} holds an array of shape {array.shape}, not items x voters"
+                    raise VotesError("shape", seen, "one-class-of-three" if array.ndim == 3 else None)
                 return _read_matrix({file.stem: array}, file.stem, options, file.name, "npy")
             arrays = read_npz(stream, file.name)
         if {"data", "indices", "indptr", "shape", "format"} <= arrays.keys():

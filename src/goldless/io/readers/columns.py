@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from goldless.errors import Note, VotesError
+from goldless.plain import is_number
 from goldless.votes.alphabet import DASHES, MISSING_TOKENS, dash_is_label
 
 TOKENS = pa.array(sorted(MISSING_TOKENS))
@@ -102,7 +103,8 @@ def _distinct_objects(values: Iterable[Any]) -> tuple[list, NDArray[np.int32]]:
 
 
 _PERCENT = re.compile(r"[-+]?\d+(?:[.,]\d+)?\s?%")
-_COMMA = re.compile(r"[-+]?\d+(?:,\d+)?")
+_COMMA = re.compile(r"[-+]?(?:\d+(?:,\d+)?|\d{1,3}(?:,\d{3})+)")
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
 _SURE_COMMA = re.compile(r"[-+]?\d+,\d{2,}")  # "1,2" may be two choices
 
 
@@ -116,17 +118,64 @@ def as_meant(columns: Sequence[Column]) -> tuple[list[Column], tuple[Note, ...]]
     sure = any(
         _SURE_COMMA.fullmatch(value) for c, is_one in zip(found, commas, strict=True) if is_one for value in c.values
     )
+    with_commas = [v for c, is_one in zip(found, commas, strict=True) if is_one for v in c.values if "," in v]
+    thousands = sure and all(map(_THOUSANDS.fullmatch, with_commas))
+    sure = sure and (thousands or all(value.count(",") == 1 for value in with_commas))
     percents = [_are_all(_PERCENT, column) for column in found]
     for number, column in enumerate(found):
         if percents[number]:
             found[number] = _recoded(column, lambda text: _decimal(text.rstrip("% ")) / 100)
         elif sure and commas[number]:
-            found[number] = _recoded(column, _decimal)
+            found[number] = _recoded(column, _thousands if thousands else _decimal)
     if any(percents):
         notes.append(Note("Percentages were read as numbers from 0 to 1"))
     if sure:
-        notes.append(Note("Commas within numbers were read as decimal points"))
+        meant = "marks of thousands" if thousands else "decimal points"
+        notes.append(Note(f"Commas within numbers were read as {meant}"))
     return found, tuple(notes)
+
+
+_GRADE = re.compile(
+    r"(?:[^\W\d][^\d:=]*[:=]\s*)?[\[(]*(\d+(?:\.\d+)?)[\])]*"  # 4, Score: 4, [[4]]
+    r"(?:\s*(?:/|out of|of)\s*(\d+))?"  # 4/10
+    r"(?:\s*(?:[-\u2013\u2014:=.,(]|\s)\s*([^\W\d].*))?",  # 4 - good, 4 (good)
+    re.IGNORECASE,
+)
+_GRADE_BEHIND = re.compile(r"([^\W\d][^\d()]*)\((\d+(?:\.\d+)?)\)")  # good (4)
+_STARS = re.compile("[\u2605\u2b50*]+\ufe0f?\u2606*")
+_MOST_GRADES = 21
+
+
+def as_grades(columns: Sequence[Column]) -> tuple[list[Column], Note] | None:
+    """Return columns of text such as "7/10", "4 - good" or "Score: 4" as numbers, with a note; None of other text.
+
+    Whether they are grades, or numbered names of classes, shows in how voters disagree.
+    """
+    texts = [column for column in columns if column.values and all(isinstance(v, str) for v in column.values)]
+    found = {column.name: {str(v): _grade(v) for v in column.values} for column in texts}
+    found = {name: of for name, of in found.items() if len(of) <= _MOST_GRADES and all(of.values())}
+    union = {text: grade for of in found.values() for text, grade in of.items() if grade is not None}
+    levels = {grade[0] for grade in union.values()}
+    scales = {grade[1] for grade in union.values()}
+    if not 3 < len(levels) <= _MOST_GRADES or len(levels) < len(set(union.values())) or len(scales) > 1:
+        return None
+    if all(is_number(text) for text in union):
+        return None
+    read = [_recoded(c, lambda text: union[text][0]) if c.name in found else c for c in columns]
+    text, grade = min(union.items())
+    return read, Note(f"Text was read as grades, such as {text!r} as {grade[0]:g}", "if-classes")
+
+
+def _grade(text: str) -> tuple[float, str, str] | None:
+    """Return the number that a text holds, what it is out of, and what else it says."""
+    text = text.strip()
+    if _STARS.fullmatch(text):
+        return float(len(text.rstrip("\u2606\ufe0f"))), "", ""
+    behind = _GRADE_BEHIND.fullmatch(text)
+    if behind is not None:
+        return float(behind[2]), "", behind[1].strip().casefold()
+    match = _GRADE.fullmatch(text)
+    return None if match is None else (float(match[1]), match[2] or "", (match[3] or "").rstrip(") ").casefold())
 
 
 def _are_all(pattern: re.Pattern, column: Column) -> bool:
@@ -135,6 +184,10 @@ def _are_all(pattern: re.Pattern, column: Column) -> bool:
 
 def _decimal(text: str) -> float:
     return float(text.replace(",", "."))
+
+
+def _thousands(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 def _recoded(column: Column, change: Callable[[Any], Any]) -> Column:

@@ -566,6 +566,7 @@ FORMATS = (
     JsonFormat(
         "promptfoo", "promptfoo results (versions 2 to 4)", ("results", "prompt", "success", "vars"), _promptfoo
     ),
+    JsonFormat("promptfoo", "promptfoo results", ("results", "testIdx", "success", "gradingResult"), _promptfoo),
     JsonFormat(
         *("promptfoo", "promptfoo results in lines", ("testIdx", "promptIdx", "success", "vars"), _promptfoo),
         without=("results",),

@@ -356,7 +356,27 @@ def _label_studio(read: Read, options: ReaderOptions, name: str) -> Read:
     return _as(read, f"Label Studio table, question {label!r}", Roles("id", "annotator", label))
 
 
+def _arena(read: Read, options: ReaderOptions, name: str) -> Read:
+    """Read battles: which of two models is better, or a tie, which both may be good or bad for."""
+    table = read.table
+    judge = "judge" if "judge" in table.column_names else "judge_name"
+    pairs = pc.binary_join_element_wise(_text(table["model_a"]), _text(table["model_b"]), " / ")
+    several_pairs = len(pc.unique(pairs)) > 1
+    item = _text(table["question_id"])
+    item = pc.binary_join_element_wise(item, pairs, ", ") if several_pairs else item
+    winner = _text(table["winner"])
+    label = pc.if_else(pc.starts_with(winner, "tie"), "tie", winner)
+    made = pa.table({"item": item, "voter": _text(table[judge]), "label": label})
+    return _as(replace(read, table=made), "Arena battles", Roles("item", "voter", "label"))
+
+
 PRESETS = (
+    Preset(
+        "arena_csv",
+        "Arena battles (CSV)",
+        lambda n: {"question_id", "model_a", "model_b", "winner"} <= n and bool({"judge", "judge_name"} & n),
+        _arena,
+    ),
     Preset("mturk", "Amazon Mechanical Turk batch results", lambda n: {"HITId", "WorkerId"} <= n, _mturk),
     Preset(
         "appen",

@@ -22,7 +22,13 @@ from goldless.io.readers.base import (
     empty_file,
     too_wide,
 )
+from goldless.io.roles import LABEL_NAMES, VOTER_NAMES
 from goldless.words import listed
+
+LISTS = "goldless.lists"  # key of the metadata of a table: the columns that were lists, of voters and their votes
+
+
+_VOTES = ("label", "vote", "annotation", "rating", "judgment", "judgement", "verdict")  # in names of lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,10 +239,14 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
     An object within an object gives columns with a dot in their names. An array of objects within each object gives
     one row for each of them; so do arrays of equal length, such as of annotators and their annotations.
     """
+    notes: list[Note] = []
     flat = [flatten(record) for record in records]
     inner = _keys_where(flat, lambda value: isinstance(value, list) and any(isinstance(v, dict) for v in value))
-    if len(inner) == 1:
-        (key,) = inner
+    of_voters = [key for key in inner if _are_votes(flat, key)]
+    if len(inner) == 1 or len(of_voters) == 1:
+        key = of_voters[0] if len(of_voters) == 1 else inner[0]
+        left = [other for other in inner if other != key]
+        flat = [{title: cell for title, cell in record.items() if title not in left} for record in flat]
         flat = [
             {**{k: v for k, v in record.items() if k != key}, **flatten(part, f"{key}.")}
             for record in flat
@@ -244,6 +254,7 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
             if isinstance(part, dict)
         ]
         inner = ()
+        notes += [Note(f"Left out, for they hold lists: {listed(left, 5, repr)}")] if left else []
     lists = [k for k in _keys_where(flat, lambda value: isinstance(value, list)) if k not in inner]
     longest = {k: max(len(r[k]) for r in flat if isinstance(r.get(k), list)) for k in lists}
     single = [k for k in lists if longest[k] <= 1]
@@ -276,16 +287,25 @@ def table_of_records(records: Sequence[dict], name: str) -> tuple[pa.Table, tupl
     if not flat:
         raise empty_file(name)
     plain = [title for title in kept if len({_scalar(record.get(title)) for record in flat}) < len(flat)]
-    if not plain and dropped:
+    of_votes = [key for key in dropped if any(word in key.lower() for word in _VOTES)]
+    if (not plain and dropped) or of_votes:
         raise VotesError(
             "nested",
-            f"{name}: {listed(dropped, 5, repr)} hold lists without a list of their voters",
+            f"{name}: {listed(of_votes or dropped, 5, repr)} hold lists without a list of their voters",
             "list-of-voters",
-            {"file": name, "column": dropped[0]},
+            {"file": name, "column": (of_votes or dropped)[0]},
         )
     columns = [arrow_array([_scalar(record.get(title)) for record in flat]) for title in kept]
-    notes = [Note(f"Left out, for they hold lists: {listed(dropped, 5, repr)}")] if dropped else []
-    return pa.table(columns, names=kept), tuple(notes)
+    notes += [Note(f"Left out, for they hold lists: {listed(dropped, 5, repr)}")] if dropped else []
+    made = {LISTS: json.dumps(parallel)} if parallel else None
+    return pa.table(columns, names=kept).replace_schema_metadata(made), tuple(notes)
+
+
+def _are_votes(records: Sequence[dict], key: str) -> bool:
+    """Whether the arrays under a key hold objects that name a voter and a vote."""
+    part = next((part for record in records for part in record.get(key) or () if isinstance(part, dict)), {})
+    titles = [str(title).lower() for title in part]
+    return any(title in VOTER_NAMES for title in titles) and any(title in LABEL_NAMES for title in titles)
 
 
 def unnested(table: pa.Table, name: str) -> tuple[pa.Table, tuple[Note, ...]]:

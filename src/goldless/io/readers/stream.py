@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from goldless.errors import Note, VotesError
-from goldless.io.files import MOST_LONG_COLUMNS, find_files, preset_for, without_truth
+from goldless.io.files import MOST_LONG_COLUMNS, find_files, has_rule, preset_for, without_truth
 from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.numbers import rows_of_numbers, table_of_batch
 from goldless.io.readers.base import (
@@ -27,12 +27,12 @@ from goldless.io.readers.base import (
     same_name,
     too_wide,
 )
-from goldless.io.readers.columns import Columns, as_meant, column_of
+from goldless.io.readers.columns import Columns, as_grades, as_meant, column_of
 from goldless.io.readers.presets import CROWDKIT
 from goldless.io.readers.registry import sniff
 from goldless.io.readers.text import Layout, bad_encoding, bad_text, layout_of, long_line
 from goldless.io.roles import ReadOptions, check_names, long_roles, names_items
-from goldless.io.tables import doubtful_labels, truth_words, wide_alphabet
+from goldless.io.tables import doubtful_labels, may_be_grades, truth_words, wide_alphabet
 from goldless.io.triples import roles_by_content
 from goldless.votes.alphabet import MISSING_TOKENS, TOO_EARLY, Alphabet, LabelRules
 from goldless.votes.bins import NumberAlphabet
@@ -230,6 +230,7 @@ class FileVotes:
     how: str  # one sentence on how the file was read
     notes: tuple[Note, ...] = ()  # what was left out
     left_out: frozenset[str] = frozenset()  # columns that are neither
+    rules: LabelRules | None = None  # where words stand beside numbers, rules that know the words
 
     @property
     def n_rows(self) -> int | None:
@@ -316,7 +317,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         table, whole = _read_head(pieces, reader, head_rows)
         names = table.column_names
         preset = None if options.names_columns else preset_for(names)
-        if len(names) == 2 or (preset is not None and preset.name != CROWDKIT):
+        if len(names) == 2 or has_rule(table) or (preset is not None and preset.name != CROWDKIT):
             return None
         check_names(names, options, name)
         roles = long_roles(names, options)
@@ -326,7 +327,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         if _one_voter_a_file(pieces, reader, names):
             return None
         meant, spelt = as_meant([column_of(title, table[title], pieces[0].path) for title in names])
-        if spelt:
+        if spelt or (may_be_grades(options) and as_grades(meant) is not None):
             return None
         titles = set(names) - {options.truth, *options.ignore}
         if not options.names_columns and 3 <= len(titles) <= MOST_LONG_COLUMNS:
@@ -361,6 +362,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         how,
         (*wide.notes, *(() if alphabet is None else doubtful_labels(alphabet))),
         frozenset(names) - {*(column.name for column in voters), *([items.name] if items else ()), options.truth},
+        wide.rules,
     )
 
 
