@@ -218,6 +218,17 @@ def difficulty(n_classes, seed, n_items=3000, m=14):
     return np.where(rng.random((n_items, m)) < right, y[:, None], wrong), y
 
 
+def test_an_oracle_takes_whole_numbers_for_the_labels_that_its_model_draws(rng):
+    """Ten ordered classes look like grades; who gives the model has said what votes are."""
+    near = 0.4 ** np.abs(np.subtract.outer(np.arange(10), np.arange(10)))
+    tables = np.repeat((near / near.sum(axis=1, keepdims=True))[None], 6, axis=0)
+    truth = gl.TreeModel(np.arange(6), np.full(10, 0.1), np.repeat(np.eye(10)[None], 6, axis=0), tables)
+    X, y, _ = truth.sample(2000, rng)
+    oracle = OracleLatent(truth).fit(X)
+    assert oracle.classes_.tolist() == list(range(10))
+    assert oracle.score(X, y) > 0.5
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("n_classes", [3, 10])
 def test_easy_and_hard_items_are_not_taken_for_echoes(n_classes, seed):

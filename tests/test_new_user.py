@@ -309,3 +309,12 @@ def test_judges_who_prefer(tmp_path):
         tmp_path / "v.csv"
     )
     assert "('item', 'judge_model', 'preferred')" in gl.read_votes(tmp_path / "v.csv").how
+
+
+def test_a_table_of_markdown(tmp_path):
+    rows = [f"| {item} | {' | '.join(says)} |" for item, says in zip(ITEMS, WORDS.to_numpy(), strict=True)]
+    head = [f"| item | {' | '.join(VOTERS)} |", "|---|" + ":--:|" * 5]
+    (tmp_path / "v.txt").write_text("\n".join([*head, *rows]))
+    table = gl.read_votes(tmp_path / "v.txt")
+    assert (table.voters, table.votes.items.tolist(), table.votes.classes.tolist()) == (VOTERS, ITEMS, ["No", "Yes"])
+    assert gl.MajorityVote().fit(tmp_path / "v.txt").feature_names_in_.tolist() == VOTERS

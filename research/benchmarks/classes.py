@@ -60,7 +60,7 @@ def recovery(n_draws: int = 20, hard: int = 0) -> None:
                 for draw in range(n_draws):
                     truth = random_tree(kind, n_classes, np.random.default_rng([draw, n_classes]), bool(hard))
                     X, y, _ = truth.sample(n_items, np.random.default_rng([draw, n_items]))
-                    model = gl.LatentSML(decision="map").fit(X)
+                    model = gl.LatentSML(decision="map", kind="labels").fit(X)
                     oracle = gl.OracleLatent(truth, decision="map").fit(X)
                     exact.append(np.array_equal(model.groups_, truth.groups))
                     excess.append(100 * ((oracle.predict(X) == y).mean() - (model.predict(X) == y).mean()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,8 +77,10 @@ class OracleLatent(VoteEstimator):
         The model the votes were drawn from.
     decision : {"ml", "map"}, default="ml"
         "ml" takes the larger likelihood, "map" the more probable class.
-    missing, positive, classes, kind, lower_is_positive, positive_from : optional
+    missing, positive, classes, lower_is_positive, positive_from : optional
         How votes are read: as of :class:`~goldless.LatentSML`.
+    kind : default="labels"
+        Labels are the only votes that a model draws.
 
     Attributes
     ----------
@@ -94,6 +96,7 @@ class OracleLatent(VoteEstimator):
     """
 
     latent_model: TreeModel | None = None
+    kind: Any = field(default="labels", kw_only=True)
 
     _min_voters = 1
 

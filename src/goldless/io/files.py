@@ -460,6 +460,7 @@ def _finish(read: Read, options: ReadOptions, name: str, notes: Sequence[Note]) 
     twice = duplicated(read.table.column_names)
     if twice is not None:
         raise same_name(name, twice)
+    read = _without_rule(read)
     if not options.names_columns:
         read = _one_field(_without_row_numbers(read), name)
     read, preset = _apply_preset(read, options, name)
@@ -508,6 +509,24 @@ def _without_row_numbers(read: Read) -> Read:
         if all(str(value) == str(number) for number, value in enumerate(values, start)):
             return replace(read, table=read.table.drop_columns([names[0]]))
     return read
+
+
+_RULE = re.compile(r":?-{2,}:?")  # below the titles of a table in Markdown
+
+
+def has_rule(table: pa.Table) -> bool:
+    """Whether the first row of a table is the line below the titles of a table in Markdown."""
+    first = [cell for cell in table.slice(0, 1).to_pylist()[0].values() if cell not in (None, "")]
+    return bool(first) and all(isinstance(cell, str) and _RULE.fullmatch(cell.strip()) for cell in first)
+
+
+def _without_rule(read: Read) -> Read:
+    """Return a table of Markdown without that line, and without what stands before its first bar."""
+    if not has_rule(read.table):
+        return read
+    table = read.table.slice(1)
+    empty = [name for name in table.column_names if not name.strip() and not column_of(name, table[name], "").values]
+    return replace(read, table=table.drop_columns(empty))
 
 
 def _one_field(read: Read, name: str) -> Read:

@@ -199,9 +199,11 @@ def judge_grades(answers: NDArray[np.float64], levels: Iterable) -> str | tuple[
     if are_in_order(ranks_as_codes(answers, found), len(found)):
         return "ordinal"
     binary = ((answers == 0) | (answers == 1) | np.isnan(answers)).all(axis=0)
+    if not binary.any() or (~binary).sum() < 2:
+        return "labels"
     graded = answers[:, ~binary]
     levels_of_grades = np.unique(graded[~np.isnan(graded)])
-    if not binary.any() or graded.shape[1] < 2 or judge_labels(levels_of_grades.tolist(), True) != "grades":
+    if judge_labels(levels_of_grades.tolist(), True) != "grades":
         return "labels"
     if not are_in_order(ranks_as_codes(graded, levels_of_grades), len(levels_of_grades)):
         return "labels"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from goldless.errors import Note, VotesError
-from goldless.io.files import MOST_LONG_COLUMNS, find_files, preset_for, without_truth
+from goldless.io.files import MOST_LONG_COLUMNS, find_files, has_rule, preset_for, without_truth
 from goldless.io.frames import rows_of_batch, truth_of_batch
 from goldless.io.numbers import rows_of_numbers, table_of_batch
 from goldless.io.readers.base import (
@@ -322,7 +322,7 @@ def understand(path: str | os.PathLike, options: ReadOptions, reader: TableReade
         table, whole = _read_head(pieces, reader, head_rows)
         names = table.column_names
         preset = None if options.names_columns else preset_for(names)
-        if len(names) == 2 or (preset is not None and preset.name != CROWDKIT):
+        if len(names) == 2 or has_rule(table) or (preset is not None and preset.name != CROWDKIT):
             return None
         check_names(names, options, name)
         roles = long_roles(names, options)
