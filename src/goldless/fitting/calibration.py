@@ -24,7 +24,7 @@ Total = Callable[[OfRows], Any]
 
 _LARGEST_RATIO = 30.0  # log-likelihoods that differ by more say the same
 _ALIKE = 5e-5  # a standard deviation: those that differ by less differ by rounding, or by where EM ended
-_CHUNK_ROWS = 1 << 15
+_CHUNK_CELLS = 1 << 15  # of rows and classes, that stay in the cache
 _USUAL_SLOPE = 0.2  # of one more voter: where the search for it starts
 _LINE_ITEMS = 5.0  # labelled items that the line without labels is worth, for each offset
 _LARGEST_TEMPER = 1.25  # a free fit that is so much surer is another reading and no calibration
@@ -85,8 +85,11 @@ def soft_logistic_line(
 def total_of(evidence: NDArray[np.float64], said: NDArray[np.float64], counts: NDArray[np.float64]) -> Total:
     """Return what adds up a function of rows that are in memory."""
 
+    # by class, one class behind the other: what is added up over the classes of an item is then added item by item
+    evidence, said = np.asfortranarray(evidence), np.asfortranarray(said)
+
     def total(function: OfRows) -> Any:
-        chunks = row_chunks(len(counts), _CHUNK_ROWS)
+        chunks = row_chunks(len(counts), _CHUNK_CELLS // evidence.shape[1])
         return reduce(added, ordered_map(lambda rows: function(evidence[rows], said[rows], counts[rows]), chunks))
 
     return total

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldless.kernels.threads import one_linear_algebra_thread
-from goldless.maths.rates import normalised
 
 Sums = tuple[float, NDArray[np.float64], NDArray[np.float64]]  # loss, minus its gradient, its second derivatives
 
@@ -66,16 +65,19 @@ def logistic_sums(
     1, n_classes): the probabilities that they should be; ``weights`` (n_rows,).
     """
     scores = at[0] * ratios + at[1:]
-    shares = normalised(scores)
     scores -= scores.max(axis=1, keepdims=True)
-    losses = np.log(np.exp(scores).sum(axis=1)) - (target * scores).sum(axis=1)
+    shares = np.exp(scores)
+    totals = shares.sum(axis=1, keepdims=True)
+    losses = np.log(totals[:, 0]) - (target * scores).sum(axis=1)
+    shares /= totals
     counted, missed = weights[:, None] * shares, weights[:, None] * (target - shares)
     away = ratios - (shares * ratios).sum(axis=1, keepdims=True)
     spread = np.empty((len(at), len(at)))
-    spread[0, 0] = np.vdot(counted, away * away)
-    spread[0, 1:] = spread[1:, 0] = (counted * away).sum(axis=0)
+    of_slope = counted * away
+    spread[0, 1:] = spread[1:, 0] = of_slope.sum(axis=0)
+    spread[0, 0] = (of_slope * away).sum()
     spread[1:, 1:] = np.diag(counted.sum(axis=0)) - counted.T @ shares
-    return float(weights @ losses), np.append(np.vdot(missed, ratios), missed.sum(axis=0)), spread
+    return float(weights @ losses), np.append((missed * ratios).sum(), missed.sum(axis=0)), spread
 
 
 def _solved(spread: NDArray[np.float64], left: NDArray[np.float64]) -> NDArray[np.float64] | None:
