@@ -191,14 +191,11 @@ def table_of_array(X: Any, names: Sequence | None = None, items: NDArray | None 
 
 def table_of_lists(column: pa.ListArray, names: Sequence[str]) -> LabelTable:
     """Read a column of Arrow whose rows are lists of numbers, one for each of some voters."""
-    flat, shape = column.flatten(), (len(column), len(names))
-    present = flat.drop_null().to_numpy(zero_copy_only=False)
-    if not flat.null_count:
-        return table_of_array(present.reshape(shape), names)
-    voted = flat.is_valid().to_numpy(zero_copy_only=False).reshape(shape)
-    return LabelTable(
-        shape, lambda: iter([(voted, present)]), lambda row, voter: column[row].as_py()[voter], _strings(names)
-    )
+    flat, n_voters = column.flatten(), len(names)
+    if not flat.null_count or pa.types.is_floating(flat.type):  # numpy says NaN where a number is missing
+        return table_of_array(flat.to_numpy(zero_copy_only=False).reshape(-1, n_voters), names)
+    columns = [flat.take(pa.array(np.arange(voter, len(flat), n_voters))) for voter in range(n_voters)]
+    return table_of(pa.table(columns, names=list(names)))
 
 
 def table_of_frame(X: Any) -> LabelTable | None:
