@@ -295,6 +295,12 @@ def test_means_of_voters_and_comments_are_no_voters(tmp_path):
     assert "'mean', 'final_decision'" in str(table.notes[0])
 
 
+def test_a_voter_whose_name_begins_like_a_mean_is_a_voter(tmp_path):
+    frame = GRADES.rename(columns={VOTERS[0]: "mean_teacher", VOTERS[1]: "final_model"})
+    table = gl.read_votes(saved(frame, tmp_path / "v.csv"))
+    assert table.voters == ["mean_teacher", "final_model", *VOTERS[2:]]
+
+
 def test_labels_without_names_of_annotators_are_asked(tmp_path):
     path = tmp_path / "snli.jsonl"
     rows = [{"pairID": f"p{n}", "annotator_labels": WORDS.iloc[n].tolist(), "sentence": "a"} for n in range(N)]

@@ -374,11 +374,14 @@ def _refuse_probabilities_beside(left: Sequence[Column], kept: Sequence[Column],
 
 def _made_of_votes(columns: Sequence[Column], named: bool) -> list[Column]:
     """Return the columns whose names say that they were made of votes, if others are left."""
-    plain = {column.name: plain_title(column.name) for column in columns if named}
-    made = [
-        c for c in columns if plain.get(c.name) in _MADE_OF_VOTES or plain.get(c.name, "").startswith(_OF_ALL_VOTERS)
-    ]
+    made = [column for column in columns if named and _is_made_of_votes(plain_title(column.name))]
     return made if len(columns) - len(made) >= _ENOUGH_VOTERS else []
+
+
+def _is_made_of_votes(title: str) -> bool:
+    """Whether a title is that of a column made of votes, such as `final_decision`; `mean_teacher` is a voter."""
+    rest = next((title.removeprefix(start) for start in _OF_ALL_VOTERS if title.startswith(start)), "")
+    return title in _MADE_OF_VOTES or rest.removesuffix("s") in LABEL_NAMES
 
 
 def _said_of(rules: LabelRules) -> Collection:
