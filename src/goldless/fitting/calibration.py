@@ -84,7 +84,6 @@ def soft_logistic_line(
 
 def total_of(evidence: NDArray[np.float64], said: NDArray[np.float64], counts: NDArray[np.float64]) -> Total:
     """Return what adds up a function of rows that are in memory."""
-
     # by class, one class behind the other: what is added up over the classes of an item is then added item by item
     evidence, said = np.asfortranarray(evidence), np.asfortranarray(said)
 
