@@ -142,3 +142,14 @@ def test_a_model_that_is_endlessly_sure_is_refused(tmp_path):
     (tmp_path / "model.json").write_text(json.dumps(document))
     with pytest.raises(ValueError, match="1e\\+308 times as sure"):
         gl.load(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize(
+    "starts", [[0, 2, 1, 4], [0, 5, 0, 4], [0, -1000, 3, 4], [0, 2, 2**31 - 1, 4], [0, 6, 2**29, -(2**28)]]
+)
+def test_a_sparse_matrix_whose_rows_start_anywhere_is_one_line(starts, tmp_path):
+    """What stands in damaged starts of rows is no place in memory: scipy reads there, and the process ends."""
+    arrays = {"data": np.ones(4, np.int8), "indices": np.array([0, 1, 1, 2], np.int32)}
+    starts = np.array(starts, np.int32)
+    np.savez(tmp_path / "votes.npz", indptr=starts, shape=np.array([3, 3]), format=np.array(b"csr"), **arrays)
+    refused(tmp_path / "votes.npz", "damaged")

@@ -194,6 +194,10 @@ def _read_sparse(arrays: dict[str, NDArray], name: str) -> Read:
         raise VotesError("format", f"{name} is a sparse matrix of scipy in the format {kind!r}", where={"file": name})
     make = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
     try:
+        if (
+            np.diff(arrays["indptr"].astype(np.int64)) < 0
+        ).any():  # scipy's own check misses a negative end, and then reads beyond it
+            raise ValueError("starts of rows that fall")
         matrix = make((arrays["data"], arrays["indices"], arrays["indptr"]), tuple(arrays["shape"]))
         matrix.check_format()
     except (ValueError, IndexError, TypeError) as error:
