@@ -11,6 +11,7 @@ import pytest
 import goldless as gl
 from goldless.diagnosis import information
 from goldless.diagnosis.information import PatternScores
+from goldless.diagnosis.refit import PanelVotes
 from goldless.diagnosis.worth import single_accuracies
 from goldless.fitting.risk import expected_balanced_accuracy
 from goldless.maths.fit_test import ResidualTest
@@ -411,3 +412,15 @@ def test_what_changed_between_batches(three, rng):
     with pytest.raises(AttributeError, match="two classes"):
         _ = found.sensitivity_pvalue
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+
+
+def test_every_way_to_label_leaves_a_class_out_that_nobody_says(rng):
+    """Two of six judges call ties; the labels of Dawid-Skene on the page are no ties where none of them does."""
+    y = rng.integers(0, 2, 800)
+    votes = np.where(rng.random((800, 6)) < 0.8, y[:, None], 1 - y[:, None])
+    votes[:, :2][rng.random((800, 2)) < 0.3] = 2
+    model = gl.LatentSML(kind="labels", structure="independent").fit(votes)
+    panel = PanelVotes.of(model, votes)
+    assert model.fitted_.seldom.tolist() == [False, False, True]
+    nobody = (panel.table.codes != 2).all(axis=1)
+    assert not (panel.labels["Dawid-Skene"][nobody] == 2).any()

@@ -119,6 +119,10 @@ def test_what_is_no_verdict_beside_numbers_is_asked():
     assert gl.LatentSML(missing="maybe").fit(three).kinds_ == KINDS
     with pytest.raises(gl.VotesError, match="holds words such as 'fail', column 1 numbers as text"):
         gl.LatentSML().fit(PANEL.to_numpy(dtype=str))
+    with pytest.raises(
+        gl.VotesError, match="holds words such as 'fail', column 2 numbers as text"
+    ):  # the first says nothing
+        gl.LatentSML(missing="").fit(np.column_stack([np.full(N, ""), PANEL.to_numpy(dtype=str)]))
     mixed = long(PANEL).astype(object)
     mixed.loc[mixed["voter"] == "g1", "label"] = [*PANEL["g1"][:-1].tolist(), "pass"]
     with pytest.raises(gl.VotesError, match="'pass' of voter 'g1' stands among numbers"):

@@ -336,7 +336,8 @@ class PanelVotes:
             warnings.simplefilter("ignore")
             majority = MajorityVote().fit(self._patterns, sample_weight=self.table.counts)
             combined = codes_of(self.model.predict(self._patterns), self.fitted.classes)
-        flat = self.independent_model.class_log_likelihood(self.core_codes).argmax(axis=1)
+        alone = self.independent_model.class_log_likelihood(self.core_codes)
+        flat = self.fitted.said_only(self.table.codes, alone).argmax(axis=1)
         vote = codes_of(majority.predict(self._patterns), self.fitted.classes)
         if self.said is not None:
             combined, flat, vote = self.said.labels, self.said.flat, self.said.consensus

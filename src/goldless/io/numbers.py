@@ -82,9 +82,9 @@ def with_words_in(table: LabelTable, rules: LabelRules) -> LabelRules:
     others = [label for column, labels in enumerate(said) if column not in words for label in labels]
     if not words or not others or not all(isinstance(label, Number) for label in others):
         return rules
-    listed = () if rules.classes is None else rules.classes.tolist()
+    classes = () if rules.classes is None else rules.classes.tolist()
     told = rules.numbers.kind if isinstance(rules.numbers.kind, Mapping) else {}
-    if any(label in listed for label in others):
+    if any(label in classes for label in others):
         return rules
     open_ = [said[column] for column in words if names[column] not in told and column not in told]
     if any(len(labels) > 2 and not any(are_usual([label], rules) for label in labels) for labels in open_):
@@ -123,9 +123,10 @@ def _refuse_numbers_as_text(table: LabelTable, rules: LabelRules) -> None:
         return
     draft = rules.alphabet_draft(text=True)
     said = [[label for label in set(column.tolist()) if not draft.means_missing(label)] for column in values.T]
-    numbers = [column for column, labels in enumerate(said) if all(map(is_number, labels))]
-    words = [column for column, labels in enumerate(said) if are_words(labels)]
-    if words and len(numbers) + len(words) == len(said) and max((len(said[n]) for n in numbers), default=0) > 2:
+    voting = [column for column, labels in enumerate(said) if labels]
+    numbers = [column for column in voting if all(map(is_number, said[column]))]
+    words = [column for column in voting if are_words(said[column])]
+    if words and len(numbers) + len(words) == len(voting) and max((len(said[n]) for n in numbers), default=0) > 2:
         raise VotesError(
             "numbers-as-text",
             f"Column {words[0]} holds words such as {short_repr(min(said[words[0]]))}, column {numbers[0]} numbers "
